@@ -1,0 +1,60 @@
+# psflip_add_kernels(name SOURCES a.cu ... [LINK library ...])
+#
+# Compiles CUDA sources for every platform of this build:
+#   name_gpu  by nvcc, into the namespace psflip::gpu
+#   name_cpu  by the C++ compiler, into the namespace psflip::cpu, running on host threads (common/gpu/on_cpu)
+#   name      both of them, with PSFLIP_HAS_GPU and PSFLIP_HAS_CPU defined as 0 or 1
+# Only the launch rewriter touches a source on its way to the CPU.
+function(psflip_add_kernels name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LINK")
+  add_library(${name} INTERFACE)
+  target_compile_definitions(${name} INTERFACE PSFLIP_HAS_GPU=$<BOOL:${PSFLIP_HAS_GPU}> PSFLIP_HAS_CPU=$<BOOL:${PSFLIP_HAS_CPU}>)
+
+  if(PSFLIP_HAS_GPU)
+    add_library(${name}_gpu STATIC ${arg_SOURCES})
+    target_compile_definitions(${name}_gpu PRIVATE PSFLIP_PLATFORM=gpu)
+    target_link_libraries(${name}_gpu PUBLIC ${arg_LINK} CUDA::cudart_static)
+    target_include_directories(${name}_gpu PUBLIC ${PSFLIP_ROOT}/common ${PSFLIP_ROOT})
+    target_link_libraries(${name} INTERFACE ${name}_gpu)
+  endif()
+
+  if(PSFLIP_HAS_CPU)
+    foreach(source IN LISTS arg_SOURCES)
+      psflip_rewrite(${source} rewritten)
+      list(APPEND rewritten_sources ${rewritten})
+    endforeach()
+    add_library(${name}_cpu STATIC ${rewritten_sources})
+    target_compile_definitions(${name}_cpu PRIVATE PSFLIP_PLATFORM=cpu)
+    target_include_directories(${name}_cpu PUBLIC ${PSFLIP_REWRITTEN}/common ${PSFLIP_REWRITTEN} ${PSFLIP_ROOT}/common ${PSFLIP_ROOT})
+    target_link_libraries(${name}_cpu PUBLIC ${arg_LINK} cuda_on_cpu)
+    target_link_libraries(${name} INTERFACE ${name}_cpu)
+  endif()
+endfunction()
+
+# psflip_add_kernel_headers(name header.cuh ...): headers that launch kernels, rewritten for the CPU as well.
+# A kernel library that includes them names this one under LINK.
+function(psflip_add_kernel_headers name)
+  add_library(${name} INTERFACE)
+  if(PSFLIP_HAS_CPU)
+    foreach(header IN LISTS ARGN)
+      psflip_rewrite(${header} rewritten)
+      list(APPEND rewritten_headers ${rewritten})
+    endforeach()
+    add_custom_target(${name}_rewritten DEPENDS ${rewritten_headers})
+    add_dependencies(${name} ${name}_rewritten)
+  endif()
+endfunction()
+
+# psflip_rewrite(file result): the rewritten copy of a .cu or .cuh file keeps its place in the tree.
+set(PSFLIP_REWRITTEN ${CMAKE_BINARY_DIR}/rewritten)
+function(psflip_rewrite file result)
+  get_filename_component(source ${file} ABSOLUTE)
+  file(RELATIVE_PATH place ${PSFLIP_ROOT} ${source})
+  set(output ${PSFLIP_REWRITTEN}/${place})
+  if(file MATCHES "\\.cu$")
+    string(APPEND output .cpp)
+  endif()
+  add_custom_command(OUTPUT ${output} COMMAND rewrite_launches ${source} ${output} DEPENDS ${source} rewrite_launches
+                     COMMENT "Rewriting ${place} for the CPU" VERBATIM)
+  set(${result} ${output} PARENT_SCOPE)
+endfunction()
