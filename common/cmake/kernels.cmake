@@ -25,7 +25,9 @@ function(psflip_add_kernels name)
     endforeach()
     add_library(${name}_cpu STATIC ${rewritten_sources})
     target_compile_definitions(${name}_cpu PRIVATE PSFLIP_PLATFORM=cpu)
-    target_include_directories(${name}_cpu PUBLIC ${PSFLIP_REWRITTEN}/common ${PSFLIP_REWRITTEN} ${PSFLIP_ROOT}/common ${PSFLIP_ROOT})
+    target_compile_options(${name}_cpu PRIVATE -Wno-unknown-pragmas)  # #pragma unroll is nvcc's
+    target_include_directories(${name}_cpu PUBLIC ${PSFLIP_REWRITTEN}/common ${PSFLIP_REWRITTEN}
+                               ${CMAKE_CURRENT_SOURCE_DIR} ${PSFLIP_ROOT}/common ${PSFLIP_ROOT})
     target_link_libraries(${name}_cpu PUBLIC ${arg_LINK} cuda_on_cpu)
     target_link_libraries(${name} INTERFACE ${name}_cpu)
   endif()

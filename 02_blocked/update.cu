@@ -1,0 +1,64 @@
+// Stage 02: one thread per b x b spins.
+//
+// Neighbouring spins have neighbours in common. A thread that computes a whole square of spins reads each spin of the
+// square once, and its border, in place of five reads a spin: b * b + 4 * b reads for b * b spins. The price is fewer
+// threads, and threads of a warp whose spins lie b apart.
+
+#include "majority/device_simulation.cuh"
+
+namespace psflip::PSFLIP_PLATFORM {  // psflip::gpu and psflip::cpu: this file is compiled for both
+namespace {
+
+constexpr int default_width = 16;
+constexpr int default_block = 2;
+constexpr int largest_block = 5;
+
+/// The sum of a spin and its four neighbours. Behind the last row comes the first, behind the last column as well.
+template <class Spin>
+__device__ int sum_of_five(const Spin* spins, int x, int y, int n) {
+  const int left = x > 0 ? x - 1 : n - 1, right = x < n - 1 ? x + 1 : 0;
+  const int above = y > 0 ? y - 1 : n - 1, below = y < n - 1 ? y + 1 : 0;
+  const auto at = [=](int column, int row) { return static_cast<int>(spins[std::size_t(row) * n + column]); };
+  return at(x, y) + at(left, y) + at(right, y) + at(x, above) + at(x, below);
+}
+
+template <class Spin, int b>
+__global__ void __launch_bounds__(1024) update(const Spin* __restrict__ now, Spin* __restrict__ next, int n) {
+  const int x0 = (blockIdx.x * blockDim.x + threadIdx.x) * b;
+  const int y0 = (blockIdx.y * blockDim.y + threadIdx.y) * b;
+
+#pragma unroll
+  for (int dy = 0; dy < b; ++dy) {
+#pragma unroll
+    for (int dx = 0; dx < b; ++dx) {
+      const int x = x0 + dx, y = y0 + dy;
+      if (x >= n || y >= n) continue;  // whole blocks cover the lattice: some places have no spin
+
+      next[std::size_t(y) * n + x] = sum_of_five(now, x, y, n) > 0 ? 1 : -1;
+    }
+  }
+}
+
+template <class Spin>
+class Blocked : public DeviceSimulation<Spin> {
+ public:
+  using DeviceSimulation<Spin>::DeviceSimulation;
+
+ protected:
+  void launch_step(const Spin* now, Spin* next, int n, int width, int block_side) override {
+    const dim3 block(width, width);
+    with_constant<1, 2, 3, 4, 5>(block_side, [&]<int b>() {
+      const dim3 grid(blocks_for(n, width * b), blocks_for(n, width * b));
+      update<Spin, b><<<grid, block>>>(now, next, n);
+    });
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<majority::Simulation> make_simulation(std::int64_t size, const majority::Launch& wish) {
+  const majority::Launch launch = complete(wish, size, default_width, default_block, largest_block);
+  return make_engine<Blocked>(size, launch);
+}
+
+}  // namespace psflip::PSFLIP_PLATFORM

@@ -1,0 +1,56 @@
+#include "gpu/device.hpp"
+
+#include <algorithm>
+
+#include "gpu/device_buffer.hpp"
+#include "gpu/timer.hpp"
+
+#define PSFLIP_STRING_(name) #name
+#define PSFLIP_STRING(name) PSFLIP_STRING_(name)
+
+namespace psflip::PSFLIP_PLATFORM {
+
+std::vector<DeviceReport> devices() {
+  int count = 0, selected = 0;
+  if (cudaGetDeviceCount(&count) != cudaSuccess) {  // no driver, or no device
+    cudaGetLastError();
+    return {};
+  }
+  std::vector<DeviceReport> reports;
+  if (count > 0) CHECK_CUDA(cudaGetDevice(&selected));
+  for (int i = 0; i < count; ++i) {
+    cudaDeviceProp p;
+    DeviceReport r;
+    CHECK_CUDA(cudaGetDeviceProperties(&p, i));
+    CHECK_CUDA(cudaSetDevice(i));
+    CHECK_CUDA(cudaMemGetInfo(&r.free_memory_bytes, &r.memory_bytes));
+    r.name = p.name;
+    r.platform = PSFLIP_STRING(PSFLIP_PLATFORM);
+    r.index = i;
+    r.multiprocessors = p.multiProcessorCount;
+    r.shared_memory_per_block = p.sharedMemPerBlockOptin;
+    r.l2_bytes = static_cast<std::size_t>(p.l2CacheSize);
+    reports.push_back(r);
+  }
+  if (count > 0) CHECK_CUDA(cudaSetDevice(selected));
+  return reports;
+}
+
+double copy_bandwidth(int device, std::size_t bytes, int repetitions) {
+  CHECK_CUDA(cudaSetDevice(device));
+  DeviceBuffer<unsigned char> source(bytes), target(bytes);
+  CHECK_CUDA(cudaMemset(source.data(), 1, bytes));
+  Timer timer;
+  std::vector<double> seconds;
+  for (int i = 0; i < repetitions + 1; ++i) {
+    timer.start();
+    CHECK_CUDA(cudaMemcpyAsync(target.data(), source.data(), bytes, cudaMemcpyDeviceToDevice));
+    seconds.push_back(timer.stop());
+  }
+  seconds.erase(seconds.begin());  // the warm-up
+  const auto middle = seconds.begin() + static_cast<std::ptrdiff_t>(seconds.size() / 2);
+  std::nth_element(seconds.begin(), middle, seconds.end());
+  return 2 * static_cast<double>(bytes) / *middle;
+}
+
+}  // namespace psflip::PSFLIP_PLATFORM

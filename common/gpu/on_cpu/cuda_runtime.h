@@ -1,0 +1,32 @@
+/// The CUDA runtime, as psFlip's CPU path has it: <cuda_runtime.h> for .cu files that an ordinary C++ compiler
+/// compiles. Everything lies in the namespace cuda_on_cpu, so that a program can hold NVIDIA's runtime as well.
+///
+///   qualifiers.hpp        __global__, __shared__ and the other words
+///   vector_types.hpp      dim3, int4, ...
+///   device_functions.hpp  threadIdx, __syncthreads, __shfl_sync, atomicAdd, ...: what kernels call
+///   launch.hpp            kernel<<<...>>>(...), after rewrite_launches
+///   block.hpp             one thread block: the barrier and the warp operations are in block.cpp
+///   fiber.hpp             the stacks that waiting threads keep
+///   pool.hpp              the host threads that run the blocks of a grid
+///   streams.hpp           streams and events
+///   memory.hpp            device memory, pinned memory, copies
+///   symbols.hpp           __constant__ variables
+///   texture.hpp           linear texture objects
+///   device.hpp            the devices and their properties
+///   settings.hpp          the environment variables
+///   sanitizers.hpp        what ASan and TSan must know
+#pragma once
+
+#include "device.hpp"
+#include "device_functions.hpp"
+#include "errors.hpp"
+#include "launch.hpp"
+#include "memory.hpp"
+#include "qualifiers.hpp"
+#include "settings.hpp"
+#include "streams.hpp"
+#include "symbols.hpp"
+#include "texture.hpp"
+#include "vector_types.hpp"
+
+using namespace cuda_on_cpu;

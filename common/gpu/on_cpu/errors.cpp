@@ -1,0 +1,58 @@
+#include "errors.hpp"
+
+#include <utility>
+
+namespace cuda_on_cpu {
+namespace {
+
+struct Entry {
+  cudaError_t error;
+  const char *name, *words;
+};
+#define ENTRY(error, words) \
+  { error, #error, words }
+constexpr Entry entries[] = {
+    ENTRY(cudaSuccess, "no error"),
+    ENTRY(cudaErrorInvalidValue, "invalid argument"),
+    ENTRY(cudaErrorMemoryAllocation, "out of memory"),
+    ENTRY(cudaErrorInvalidConfiguration, "invalid configuration argument"),
+    ENTRY(cudaErrorInvalidSymbol, "invalid device symbol"),
+    ENTRY(cudaErrorInvalidDevicePointer, "invalid device pointer"),
+    ENTRY(cudaErrorInvalidMemcpyDirection, "invalid copy direction for memcpy"),
+    ENTRY(cudaErrorInvalidDevice, "invalid device ordinal"),
+    ENTRY(cudaErrorInvalidResourceHandle, "invalid resource handle"),
+    ENTRY(cudaErrorNotReady, "device not ready"),
+    ENTRY(cudaErrorPeerAccessAlreadyEnabled, "peer access is already enabled"),
+    ENTRY(cudaErrorPeerAccessNotEnabled, "peer access has not been enabled"),
+};
+#undef ENTRY
+
+thread_local cudaError_t last_error = cudaSuccess;
+
+}  // namespace
+
+const char* cudaGetErrorName(cudaError_t error) {
+  for (const Entry& e : entries)
+    if (e.error == error) return e.name;
+  return "unrecognized error code";
+}
+
+const char* cudaGetErrorString(cudaError_t error) {
+  for (const Entry& e : entries)
+    if (e.error == error) return e.words;
+  return "unrecognized error code";
+}
+
+cudaError_t cudaGetLastError() {
+  return std::exchange(last_error, cudaSuccess);
+}
+cudaError_t cudaPeekAtLastError() {
+  return last_error;
+}
+
+cudaError_t report(cudaError_t error) {
+  if (error != cudaSuccess && error != cudaErrorNotReady) last_error = error;
+  return error;
+}
+
+}  // namespace cuda_on_cpu

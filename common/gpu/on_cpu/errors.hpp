@@ -1,0 +1,30 @@
+/// Error codes, with the numbers, names and words of the CUDA runtime.
+#pragma once
+
+namespace cuda_on_cpu {
+
+enum cudaError_t {
+  cudaSuccess = 0,
+  cudaErrorInvalidValue = 1,
+  cudaErrorMemoryAllocation = 2,
+  cudaErrorInvalidConfiguration = 9,
+  cudaErrorInvalidSymbol = 13,
+  cudaErrorInvalidDevicePointer = 17,
+  cudaErrorInvalidMemcpyDirection = 21,
+  cudaErrorInvalidDevice = 101,
+  cudaErrorInvalidResourceHandle = 400,
+  cudaErrorNotReady = 600,
+  cudaErrorPeerAccessAlreadyEnabled = 704,
+  cudaErrorPeerAccessNotEnabled = 705,
+};
+
+const char* cudaGetErrorName(cudaError_t error);
+const char* cudaGetErrorString(cudaError_t error);
+/// The last error of this host thread; Get forgets it.
+cudaError_t cudaGetLastError();
+cudaError_t cudaPeekAtLastError();
+
+/// Remembers an error for cudaGetLastError, and hands it on.
+cudaError_t report(cudaError_t error);
+
+}  // namespace cuda_on_cpu

@@ -1,0 +1,77 @@
+#include "fiber.hpp"
+
+#include <boost/context/protected_fixedsize_stack.hpp>
+#include <utility>
+
+namespace cuda_on_cpu {
+namespace {
+
+constexpr std::size_t stack_size = sanitized ? 256 * 1024 : 64 * 1024;
+constexpr std::size_t cache_line = 64;
+
+/// Memory with a guard page below it (a kernel's stack overflow crashes instead of corrupting), its top set off.
+class StaggeredStack {
+ public:
+  StaggeredStack(std::size_t number, const void** bottom, std::size_t* bytes)
+      : offset_(number * 5 % 61 * cache_line), bottom_(bottom), bytes_(bytes) {}
+
+  boost::context::stack_context allocate() {
+    boost::context::stack_context stack = memory_.allocate();
+    stack.sp = static_cast<char*>(stack.sp) - offset_;
+    stack.size -= offset_;
+    *bottom_ = static_cast<char*>(stack.sp) - stack.size;
+    *bytes_ = stack.size;
+    return stack;
+  }
+  void deallocate(boost::context::stack_context& stack) {
+    stack.sp = static_cast<char*>(stack.sp) + offset_;
+    stack.size += offset_;
+    memory_.deallocate(stack);
+  }
+
+ private:
+  boost::context::protected_fixedsize_stack memory_{stack_size};
+  std::size_t offset_;
+  const void** bottom_;
+  std::size_t* bytes_;
+};
+
+}  // namespace
+
+Fiber::Fiber(Work work, void* argument, std::size_t number) : work_(work), argument_(argument) {
+  self_ = boost::context::fiber(std::allocator_arg, StaggeredStack(number, &stack_, &stack_bytes_),
+                                [this](boost::context::fiber&& host) { return main(std::move(host)); });
+#ifdef CUDA_ON_CPU_TSAN
+  tsan_ = __tsan_create_fiber(0);
+#endif
+}
+
+Fiber::~Fiber() {
+  ending_ = true;
+  resume();
+#ifdef CUDA_ON_CPU_TSAN
+  __tsan_destroy_fiber(tsan_);
+#endif
+}
+
+boost::context::fiber Fiber::main(boost::context::fiber&& host) {
+#ifdef CUDA_ON_CPU_ASAN
+  __sanitizer_finish_switch_fiber(nullptr, &host_stack_, &host_stack_bytes_);
+#endif
+  host_ = std::move(host);
+  while (!ending_) {
+    idle_ = false;
+    work_(argument_);
+    idle_ = true;
+    suspend();
+  }
+#ifdef CUDA_ON_CPU_ASAN
+  __sanitizer_start_switch_fiber(nullptr, host_stack_, host_stack_bytes_);  // this stack ends here
+#endif
+#ifdef CUDA_ON_CPU_TSAN
+  __tsan_switch_to_fiber(host_tsan_, 1);
+#endif
+  return std::move(host_);
+}
+
+}  // namespace cuda_on_cpu

@@ -1,0 +1,130 @@
+#include "pool.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <numeric>
+#include <thread>
+#include <vector>
+
+#include "settings.hpp"
+
+namespace cuda_on_cpu {
+namespace {
+
+/// Host threads that wait for a task and then all do it, the caller among them.
+class Pool {
+ public:
+  static Pool& instance() {
+    static Pool pool(settings().workers - 1);
+    return pool;
+  }
+
+  explicit Pool(unsigned helpers) {
+    for (unsigned i = 0; i < helpers; ++i) helpers_.emplace_back([this] { help(); });
+  }
+  ~Pool() {
+    {
+      const std::lock_guard lock(mutex_);
+      stopping_ = true;
+    }
+    wake_.notify_all();
+    for (std::thread& helper : helpers_) helper.join();
+  }
+
+  void run(const std::function<void()>& task) {
+    {
+      const std::lock_guard lock(mutex_);
+      task_ = &task;
+      busy_ = helpers_.size();
+      ++round_;
+    }
+    wake_.notify_all();
+    task();
+    std::unique_lock lock(mutex_);
+    all_done_.wait(lock, [this] { return busy_ == 0; });
+  }
+
+ private:
+  void help() {
+    std::uint64_t seen = 0;
+    std::unique_lock lock(mutex_);
+    for (;;) {
+      wake_.wait(lock, [&] { return stopping_ || round_ != seen; });
+      if (stopping_) return;
+      seen = round_;
+      const std::function<void()>& task = *task_;
+      lock.unlock();
+      task();
+      lock.lock();
+      if (--busy_ == 0) all_done_.notify_one();
+    }
+  }
+
+  std::mutex mutex_;
+  std::condition_variable wake_, all_done_;
+  const std::function<void()>* task_ = nullptr;
+  std::uint64_t round_ = 0;
+  std::size_t busy_ = 0;
+  bool stopping_ = false;
+  std::vector<std::thread> helpers_;
+};
+
+/// The k-th block to run. Shuffled: k -> a k + c mod n, a permutation if a and n have no common divisor.
+class BlockOrder {
+ public:
+  explicit BlockOrder(std::uint64_t blocks) : blocks_(blocks) {
+    if (settings().schedule == Schedule::reversed) {
+      factor_ = offset_ = blocks - 1;
+    } else if (settings().schedule == Schedule::shuffled) {
+      std::mt19937_64 random(settings().seed + blocks);
+      offset_ = random() % blocks;
+      do factor_ = 1 + random() % blocks;
+      while (std::gcd(factor_, blocks) != 1);
+    }
+  }
+  std::uint64_t operator[](std::uint64_t k) const {
+    return static_cast<std::uint64_t>((static_cast<unsigned __int128>(factor_) * k + offset_) % blocks_);
+  }
+
+ private:
+  std::uint64_t blocks_, factor_ = 1, offset_ = 0;
+};
+
+}  // namespace
+
+void run_grid(uint3 grid, uint3 block, std::size_t dynamic_shared_bytes, Block::ThreadLoop loop,
+              const void* kernel_call) {
+  const std::uint64_t blocks = std::uint64_t{grid.x} * grid.y * grid.z;
+  const std::uint64_t share = std::max<std::uint64_t>(1, blocks / (settings().workers * 16));
+  const BlockOrder order(blocks);
+  std::atomic<std::uint64_t> taken = 0;
+
+  const auto run_blocks = [&] {
+    static thread_local Block runner;
+    runner.begin_launch(grid, block, dynamic_shared_bytes, loop, kernel_call);
+    for (;;) {
+      const std::uint64_t first = taken.fetch_add(share, std::memory_order_relaxed);
+      if (first >= blocks) break;
+      for (std::uint64_t k = first; k < std::min(first + share, blocks); ++k) {
+        const std::uint64_t b = order[k];
+        const uint3 index{static_cast<unsigned>(b % grid.x), static_cast<unsigned>(b / grid.x % grid.y),
+                          static_cast<unsigned>(b / grid.x / grid.y)};
+        runner.run(index);
+      }
+    }
+    runner.end_launch();
+  };
+
+  static std::mutex one_grid_at_a_time;
+  const std::lock_guard lock(one_grid_at_a_time);
+  if (blocks == 1 || settings().workers == 1)
+    run_blocks();
+  else
+    Pool::instance().run(run_blocks);
+}
+
+}  // namespace cuda_on_cpu

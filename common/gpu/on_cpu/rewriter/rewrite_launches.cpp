@@ -1,0 +1,190 @@
+// rewrite_launches input.cu output.cpp: the two things in CUDA C++ that a C++ compiler cannot parse, made calls.
+//
+//   kernel<T><<<grid, block, shared, stream>>>(arguments)  ->  CUDA_ON_CPU_LAUNCH((kernel<T>), grid, block, shared,
+//   stream)(arguments) extern __shared__ T name[];                            ->  T* name =
+//   ::cuda_on_cpu::dynamic_shared<T>();
+//
+// Everything else, line breaks included, stays where it is, so that messages and debuggers show the source's lines.
+#include <algorithm>
+#include <cctype>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+#include <regex>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace {
+
+constexpr auto none = std::string::npos;
+
+struct Mistake : std::runtime_error {
+  Mistake(std::size_t where, const std::string& what) : std::runtime_error(what), position(where) {}
+  std::size_t position;
+};
+
+bool in_word(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) || c == '_';
+}
+bool is_space(char c) {
+  return std::isspace(static_cast<unsigned char>(c));
+}
+
+/// The end of the comment or literal that begins at i; i itself if none does.
+std::size_t end_of_text(const std::string& code, std::size_t i) {
+  const auto until = [&](const std::string& mark, std::size_t from) {
+    const std::size_t end = code.find(mark, from);
+    return end == none ? code.size() : end + mark.size();
+  };
+  if (code.compare(i, 2, "//") == 0) {
+    std::size_t end = code.find('\n', i);
+    while (end != none && code[end - 1] == '\\') end = code.find('\n', end + 1);  // a continued line
+    return end == none ? code.size() : end;
+  }
+  if (code.compare(i, 2, "/*") == 0) return until("*/", i + 2);
+  if (code.compare(i, 2, "R\"") == 0 && (i == 0 || !in_word(code[i - 1]))) {
+    const std::size_t open = code.find('(', i);
+    if (open == none) throw Mistake(i, "raw string without (");
+    return until(")" + code.substr(i + 2, open - i - 2) + "\"", open);
+  }
+  const bool digit_separator = code[i] == '\'' && i > 0 && in_word(code[i - 1]);
+  if (code[i] != '"' && (code[i] != '\'' || digit_separator)) return i;
+  for (std::size_t end = i + 1; end < code.size(); ++end) {
+    if (code[end] == '\\')
+      ++end;
+    else if (code[end] == code[i])
+      return end + 1;
+  }
+  return code.size();
+}
+
+/// The code with comments and literals blanked: as long as the code, with the same line breaks.
+std::string blank_texts(const std::string& code) {
+  std::string bare = code;
+  for (std::size_t i = 0; i < code.size();) {
+    const std::size_t end = end_of_text(code, i);
+    if (end == i) ++i;
+    for (; i < end; ++i)
+      if (code[i] != '\n') bare[i] = ' ';
+  }
+  return bare;
+}
+
+/// Where the bracket at `close` was opened.
+std::size_t opening(const std::string& bare, std::size_t close) {
+  const char right = bare[close], left = right == '>' ? '<' : right == ')' ? '(' : '[';
+  int depth = 0;
+  for (std::size_t i = close + 1; i-- > 0;) {
+    if (bare[i] == right) ++depth;
+    if (bare[i] == left && --depth == 0) return i;
+  }
+  throw Mistake(close, "bracket without its partner");
+}
+
+/// The first character of the kernel's name, given the position behind it: `a::b<T>`, `table[i]`, `(pointer)`.
+std::size_t start_of_kernel(const std::string& bare, std::size_t end) {
+  std::size_t i = end;
+  const auto skip_spaces = [&] {
+    while (i > 0 && is_space(bare[i - 1])) --i;
+  };
+  skip_spaces();
+  while (i > 0 && (bare[i - 1] == '>' || bare[i - 1] == ']' || bare[i - 1] == ')')) {
+    i = opening(bare, i - 1);
+    skip_spaces();
+  }
+  while (i > 0 && (in_word(bare[i - 1]) || bare[i - 1] == ':' || bare[i - 1] == '.')) --i;
+  if (i == end) throw Mistake(end, "launch without a kernel");
+  return i;
+}
+
+/// The >>> that ends the launch configuration which begins at i.
+std::size_t end_of_configuration(const std::string& bare, std::size_t i) {
+  int depth = 0;
+  for (std::size_t k = i; k < bare.size(); ++k) {
+    if (bare[k] == '(' || bare[k] == '{' || bare[k] == '[') ++depth;
+    if (bare[k] == ')' || bare[k] == '}' || bare[k] == ']') --depth;
+    if (depth == 0 && bare.compare(k, 3, ">>>") == 0) return k;
+    if (bare[k] == ';') break;
+  }
+  throw Mistake(i, "<<< without >>>");
+}
+
+void replace(std::string& code, std::string& bare, std::size_t at, std::size_t length, const std::string& text) {
+  code.replace(at, length, text);
+  bare.replace(at, length, text);
+}
+
+void rewrite_launches(std::string& code, std::string& bare) {
+  for (std::size_t open = bare.find("<<<"); open != none; open = bare.find("<<<", open)) {
+    const std::size_t kernel = start_of_kernel(bare, open), close = end_of_configuration(bare, open + 3);
+    replace(code, bare, close, 3, ")");
+    replace(code, bare, open, 3, "), ");
+    replace(code, bare, kernel, 0, "CUDA_ON_CPU_LAUNCH((");
+  }
+}
+
+/// Whether the position lies in a function: some brace around it does not belong to a namespace.
+bool in_function(const std::string& bare, std::size_t position) {
+  std::vector<std::size_t> open;
+  for (std::size_t i = 0; i < position; ++i) {
+    if (bare[i] == '{') open.push_back(i);
+    if (bare[i] == '}' && !open.empty()) open.pop_back();
+  }
+  static const std::regex name_space(R"((namespace(\s+[\w:]+)*|extern)\s*$)");
+  for (const std::size_t brace : open) {
+    const std::size_t from = bare.find_last_of(";{}", brace == 0 ? 0 : brace - 1);
+    const std::string before = bare.substr(from == none ? 0 : from + 1, brace - (from == none ? 0 : from + 1));
+    if (!std::regex_search(before, name_space)) return true;
+  }
+  return false;
+}
+
+void rewrite_dynamic_shared(std::string& code, std::string& bare) {
+  static const std::regex declaration(
+      R"(extern\s+__shared__\s+(?:(?:__align__|alignas)\s*\(\s*\w+\s*\)\s*)?([\w:]+(?:\s+[\w:]+)*?(?:\s*<[^;]*>)?)\s+(\w+)\s*\[\s*\]\s*;)");
+  std::smatch m;
+  for (std::string rest = bare; std::regex_search(rest, m, declaration); rest = bare) {
+    const auto at = static_cast<std::size_t>(m.position()), length = static_cast<std::size_t>(m.length());
+    if (!in_function(bare, at)) throw Mistake(at, "declare dynamic shared memory inside the kernel that uses it");
+    std::string text = m.str(1) + "* " + m.str(2) + " = ::cuda_on_cpu::dynamic_shared<" + m.str(1) + ">();";
+    for (const char c : m.str())
+      if (c == '\n') text += '\n';
+    replace(code, bare, at, length, text);
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 3) {
+    std::cerr << "usage: rewrite_launches input output\n";
+    return 2;
+  }
+  std::ifstream input(argv[1]);
+  std::string code{std::istreambuf_iterator<char>(input), {}};
+  if (!input) {
+    std::cerr << argv[1] << ": cannot be read\n";
+    return 2;
+  }
+  std::string bare;
+  try {
+    bare = blank_texts(code);
+    rewrite_launches(code, bare);
+    rewrite_dynamic_shared(code, bare);
+  } catch (const Mistake& mistake) {
+    const auto line = 1 + std::count(code.begin(), code.begin() + static_cast<std::ptrdiff_t>(mistake.position), '\n');
+    std::cerr << argv[1] << ":" << line << ": " << mistake.what() << "\n";
+    return 1;
+  }
+  std::filesystem::create_directories(std::filesystem::absolute(argv[2]).parent_path());
+  std::ofstream output(argv[2]);
+  // nvcc includes the CUDA runtime by itself, so this does too
+  if (std::string(argv[1]).ends_with(".cu")) output << "#include <cuda_runtime.h>\n";
+  output << "#line 1 \"" << argv[1] << "\"\n" << code;
+  if (!output.flush()) {
+    std::cerr << argv[2] << ": cannot be written\n";
+    return 2;
+  }
+}

@@ -1,0 +1,70 @@
+#include "settings.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdio>
+#include <cstdlib>
+#include <string_view>
+#include <thread>
+
+namespace cuda_on_cpu {
+namespace {
+
+[[noreturn]] void refuse(const char* variable, std::string_view value, const char* allowed) {
+  std::fprintf(stderr, "%s is '%.*s': allowed are %s\n", variable, static_cast<int>(value.size()), value.data(),
+               allowed);
+  std::exit(2);
+}
+
+bool parse(std::string_view text, std::uint64_t low, std::uint64_t high, std::uint64_t& number) {
+  const auto [end, error] = std::from_chars(text.begin(), text.end(), number);
+  return error == std::errc() && end == text.end() && low <= number && number <= high;
+}
+
+std::uint64_t number(const char* variable, std::uint64_t otherwise, std::uint64_t low, std::uint64_t high,
+                     const char* allowed) {
+  const char* text = std::getenv(variable);
+  if (text == nullptr) return otherwise;
+  std::uint64_t value = 0;
+  if (!parse(text, low, high, value)) refuse(variable, text, allowed);
+  return value;
+}
+
+Settings from_environment() {
+  Settings s;
+  if (const char* text = std::getenv("PSFLIP_SCHEDULE")) {
+    const std::string_view wish = text, shuffled = "shuffled";
+    if (wish == "forward") {
+      s.schedule = Schedule::forward;
+    } else if (wish == "reversed") {
+      s.schedule = Schedule::reversed;
+    } else if (wish.starts_with(shuffled)) {
+      s.schedule = Schedule::shuffled;
+      const std::string_view rest = wish.substr(shuffled.size());
+      if (!rest.empty() && (rest[0] != ':' || !parse(rest.substr(1), 0, UINT64_MAX, s.seed)))
+        refuse("PSFLIP_SCHEDULE", wish, "forward, reversed, shuffled and shuffled:SEED with a whole number");
+    } else {
+      refuse("PSFLIP_SCHEDULE", wish, "forward, reversed, shuffled and shuffled:SEED with a whole number");
+    }
+  }
+  s.lazy_streams = number("PSFLIP_LAZY_STREAMS", 0, 0, 1, "0 and 1") == 1;
+  s.guard = number("PSFLIP_GUARD", 0, 0, 1, "0 and 1") == 1;
+  s.workers = static_cast<unsigned>(
+      number("PSFLIP_CPU_WORKERS", std::max(1u, std::thread::hardware_concurrency()), 1, 1024, "1 to 1024"));
+  s.devices = static_cast<int>(number("PSFLIP_CPU_DEVICES", 1, 1, 64, "1 to 64"));
+  const auto host =
+      static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+  s.memory_bytes = number("PSFLIP_CPU_MEMORY", host / 2, 1, UINT64_MAX, "bytes, 1 and more");
+  return s;
+}
+
+}  // namespace
+
+const Settings& settings() {
+  static const Settings s = from_environment();
+  return s;
+}
+
+}  // namespace cuda_on_cpu

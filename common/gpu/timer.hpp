@@ -1,0 +1,35 @@
+#pragma once
+
+#include "gpu/check.hpp"
+
+namespace psflip::PSFLIP_PLATFORM {
+
+/// The device's own clock, by events in the default stream.
+class Timer {
+ public:
+  Timer() {
+    CHECK_CUDA(cudaEventCreate(&start_));
+    CHECK_CUDA(cudaEventCreate(&stop_));
+  }
+  ~Timer() {
+    cudaEventDestroy(start_);
+    cudaEventDestroy(stop_);
+  }
+  Timer(const Timer&) = delete;
+  Timer& operator=(const Timer&) = delete;
+
+  void start() { CHECK_CUDA(cudaEventRecord(start_)); }
+  /// Waits for the work since start(). Returns its seconds.
+  double stop() {
+    float milliseconds = 0;
+    CHECK_CUDA(cudaEventRecord(stop_));
+    CHECK_CUDA(cudaEventSynchronize(stop_));
+    CHECK_CUDA(cudaEventElapsedTime(&milliseconds, start_, stop_));
+    return milliseconds * 1e-3;
+  }
+
+ private:
+  cudaEvent_t start_ = nullptr, stop_ = nullptr;
+};
+
+}  // namespace psflip::PSFLIP_PLATFORM
