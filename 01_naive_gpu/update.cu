@@ -16,10 +16,11 @@ constexpr int largest_block = 1;
 /// The sum of a spin and its four neighbours. Behind the last row comes the first, behind the last column as well.
 template <class Spin>
 __device__ int sum_of_five(const Spin* spins, int x, int y, int n) {
-  const int left = x > 0 ? x - 1 : n - 1, right = x < n - 1 ? x + 1 : 0;
-  const int above = y > 0 ? y - 1 : n - 1, below = y < n - 1 ? y + 1 : 0;
-  const auto at = [=](int column, int row) { return static_cast<int>(spins[std::size_t(row) * n + column]); };
-  return at(x, y) + at(left, y) + at(right, y) + at(x, above) + at(x, below);
+  const Spin* spin = spins + std::size_t(y) * n + x;
+  const int left = x > 0 ? -1 : n - 1, right = x < n - 1 ? 1 : 1 - n;
+  const std::ptrdiff_t last_row = std::ptrdiff_t(n) * (n - 1);
+  const std::ptrdiff_t above = y > 0 ? -n : last_row, below = y < n - 1 ? n : -last_row;
+  return spin[0] + spin[left] + spin[right] + spin[above] + spin[below];
 }
 
 template <class Spin>

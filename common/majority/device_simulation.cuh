@@ -1,6 +1,7 @@
 /// What the engines of stages 01 to 03 have in common: two lattices on the device, the loop over the steps, transfers.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -49,14 +50,14 @@ class DeviceSimulation : public majority::Simulation {
     CHECK_CUDA(cudaSetDevice(launch_.device));
     auto* bytes = reinterpret_cast<majority::Spin*>(next_.data());
     CHECK_CUDA(cudaMemcpy(bytes, lattice.spins.data(), now_.size(), cudaMemcpyHostToDevice));
-    convert<<<conversion_blocks, 256>>>(bytes, now_.data(), now_.size());
+    convert<<<conversion_blocks(), 256>>>(bytes, now_.data(), now_.size());
     CHECK_CUDA(cudaGetLastError());
     CHECK_CUDA(cudaDeviceSynchronize());
   }
   majority::Lattice spins() const override {
     CHECK_CUDA(cudaSetDevice(launch_.device));
     auto* bytes = reinterpret_cast<majority::Spin*>(next_.data());
-    convert<<<conversion_blocks, 256>>>(now_.data(), bytes, now_.size());
+    convert<<<conversion_blocks(), 256>>>(now_.data(), bytes, now_.size());
     CHECK_CUDA(cudaGetLastError());
     majority::Lattice lattice{n_, std::vector<majority::Spin>(now_.size())};
     CHECK_CUDA(cudaMemcpy(lattice.spins.data(), bytes, now_.size(), cudaMemcpyDeviceToHost));
@@ -71,7 +72,9 @@ class DeviceSimulation : public majority::Simulation {
   virtual void launch_step(const Spin* now, Spin* next, int n, int width, int block_side) = 0;
 
  private:
-  static constexpr int conversion_blocks = 1024;
+  unsigned conversion_blocks() const {
+    return static_cast<unsigned>(std::min<std::size_t>(1024, now_.size() / 256 + 1));
+  }
 
   int n_;
   majority::Launch launch_;
@@ -81,9 +84,7 @@ class DeviceSimulation : public majority::Simulation {
 };
 
 /// How many blocks of `size` elements cover n.
-constexpr unsigned blocks_for(int n, int size) {
-  return static_cast<unsigned>((n - 1) / size + 1);
-}
+constexpr unsigned blocks_for(int n, int size) { return static_cast<unsigned>((n - 1) / size + 1); }
 
 /// The launch with its empty fields filled in. Throws InvalidInput if the shape is not offered, with `largest_block`
 /// the most spins a side that a thread of this stage computes, or if the lattices do not fit into the device's memory.

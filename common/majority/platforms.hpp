@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "gpu/device.hpp"
@@ -9,9 +10,12 @@
 
 namespace psflip::majority {
 
+/// This program's stage, by its folder: "03_shared_memory".
+std::string_view stage();
+
 struct Platform {
-  std::string name;                         ///< "gpu", "cpu" or "reference"
-  std::vector<DeviceReport> (*devices)();   ///< what is there now; may be empty
+  std::string name;                        ///< "gpu", "cpu" or "reference"
+  std::vector<DeviceReport> (*devices)();  ///< what is there now; may be empty
   MakeSimulation* make_simulation;
 };
 

@@ -29,14 +29,14 @@ enum class Storage { int32, int8 };
 
 /// How an engine is to be run. Nothing here changes a bit of the result. What is left empty, the stage chooses.
 struct Launch {
-  int device = 0;                   ///< device number within the platform
+  int device = 0;  ///< device number within the platform
   Storage storage = Storage::int32;
-  std::optional<int> thread_width;  ///< threads along each side of a square thread block
-  std::optional<int> block;         ///< spins along each side of the square that one thread computes
+  std::optional<int> thread_width{};  ///< threads along each side of a square thread block
+  std::optional<int> block{};         ///< spins along each side of the square that one thread computes
 };
 
 /// One stage's engine: a lattice on a device, and the means to advance it.
-/// Every member may throw std::runtime_error if the device fails.
+/// There is no state before the first set_spins(). Every member may throw std::runtime_error if the device fails.
 class Simulation {
  public:
   virtual ~Simulation() = default;

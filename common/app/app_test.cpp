@@ -1,0 +1,221 @@
+// The parts of common/app, each by what it promises.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <new>
+#include <stdexcept>
+#include <string>
+
+#include "app/command_line.hpp"
+#include "app/host.hpp"
+#include "app/invalid_input.hpp"
+#include "app/output_file.hpp"
+#include "app/state_hash.hpp"
+
+namespace psflip {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::MatchesRegex;
+
+TEST(StateHash, IsFnv1a) {
+  StateHash hash;
+  EXPECT_EQ(hex(hash.value()), "cbf29ce484222325");  // of nothing
+  hash.add(false);
+  EXPECT_EQ(hex(hash.value()), "af63bd4c8601b7df");  // of one zero byte
+  hash.add(true);
+  EXPECT_EQ(hex(hash.value()), "08328707b4eb6e3a");  // of the bytes 0 and 1
+}
+
+TEST(Host, HasAProcessorAndMemory) {
+  EXPECT_THAT(processor_name(), testing::Not(IsEmpty()));
+  EXPECT_GT(host_memory_bytes(), 1 << 24);
+}
+
+// ---- How a program ends
+
+struct Ending {
+  int exit_code;
+  std::string out;
+  std::string err;
+};
+
+Ending run(
+    std::vector<const char*> arguments, const std::function<void()>& work = [] {}) {
+  CLI::App app("A program.", "prog");
+  std::int64_t size = 0;
+  app.add_option("--size", size, "How large.")->check(whole_number(1, 99));
+  arguments.insert(arguments.begin(), "prog");
+  testing::internal::CaptureStdout();
+  testing::internal::CaptureStderr();
+  const int exit_code = run_program(app, static_cast<int>(arguments.size()), arguments.data(), work);
+  return {exit_code, testing::internal::GetCapturedStdout(), testing::internal::GetCapturedStderr()};
+}
+
+TEST(RunProgram, SucceedsSilently) {
+  const Ending ending = run({"--size", "7"});
+  EXPECT_EQ(ending.exit_code, 0);
+  EXPECT_EQ(ending.out + ending.err, "");
+}
+
+TEST(RunProgram, HelpGoesToStandardOutputAndDoesNoWork) {
+  const Ending ending = run({"--help"}, [] { FAIL() << "worked"; });
+  EXPECT_EQ(ending.exit_code, 0);
+  EXPECT_THAT(ending.out, HasSubstr("How large."));
+  EXPECT_EQ(ending.err, "");
+}
+
+TEST(RunProgram, RefusesWrongOptionsInOneLine) {
+  const std::vector<std::vector<const char*>> wrong = {{"--sise", "3"},
+                                                       {"3"},
+                                                       {"--size"},
+                                                       {"--size", "0"},
+                                                       {"--size", "-3"},
+                                                       {"--size", "100"},
+                                                       {"--size", "1e1"},
+                                                       {"--size", "0x9"},
+                                                       {"--size", "3 "},
+                                                       {"--size", ""},
+                                                       {"--size", "99999999999999999999"},
+                                                       {"--size", "3", "4"}};
+  for (const std::vector<const char*>& arguments : wrong) {
+    const Ending ending = run(arguments, [] { FAIL() << "worked"; });
+    EXPECT_EQ(ending.exit_code, 2) << testing::PrintToString(arguments);
+    EXPECT_THAT(ending.err, MatchesRegex("prog: [^\n]+\n"));
+    EXPECT_EQ(ending.out, "");
+  }
+  EXPECT_THAT(run({"--size", "100"}).err, HasSubstr("--size: 100 is not a whole number from 1 to 99"));
+}
+
+TEST(RunProgram, TurnsExceptionsIntoOneLine) {
+  const Ending invalid = run({}, [] { throw InvalidInput("--size 5: too small"); });
+  EXPECT_EQ(invalid.exit_code, 2);
+  EXPECT_EQ(invalid.err, "prog: --size 5: too small\n");
+
+  const Ending failure = run({}, [] { throw std::runtime_error("the device\nis gone"); });
+  EXPECT_EQ(failure.exit_code, 1);
+  EXPECT_EQ(failure.err, "prog: the device is gone\n");
+
+  const Ending memory = run({}, [] { throw std::bad_alloc(); });
+  EXPECT_EQ(memory.exit_code, 1);
+  EXPECT_EQ(memory.err, "prog: out of memory\n");
+}
+
+// ---- A file that appears only when complete
+
+class OutputFileTest : public testing::Test {
+ protected:
+  OutputFileTest() : folder_(testing::TempDir() + "psflip_output_file." + std::to_string(getpid())) {
+    std::filesystem::create_directory(folder_);
+  }
+  ~OutputFileTest() override { std::filesystem::remove_all(folder_); }
+
+  std::string path(const std::string& name) const { return folder_ / name; }
+  static void write(const std::string& path, const std::string& text) { std::ofstream(path) << text; }
+  static std::string read(const std::string& path) {
+    std::ifstream file(path);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+  std::ptrdiff_t files() const {
+    return std::distance(std::filesystem::directory_iterator(folder_), std::filesystem::directory_iterator());
+  }
+
+  std::filesystem::path folder_;
+};
+
+TEST_F(OutputFileTest, AppearsWithCommit) {
+  OutputFile file(path("a"));
+  std::fputs("text", file.stream());
+  EXPECT_FALSE(std::filesystem::exists(path("a")));
+  file.commit();
+  EXPECT_EQ(read(path("a")), "text");
+  EXPECT_EQ(files(), 1);
+}
+
+TEST_F(OutputFileTest, LeavesNothingWithoutCommit) {
+  {
+    OutputFile file(path("a"));
+    std::fputs("text", file.stream());
+    EXPECT_EQ(files(), 1);
+  }
+  EXPECT_EQ(files(), 0);
+}
+
+TEST_F(OutputFileTest, ReplacesAFileOnlyWithCommitAndKeepsItsPermissions) {
+  write(path("a"), "old");
+  const auto permissions = std::filesystem::perms::owner_read | std::filesystem::perms::owner_write;
+  std::filesystem::permissions(path("a"), permissions);
+  {
+    OutputFile file(path("a"));
+    std::fputs("new", file.stream());
+    file.flush();
+  }
+  EXPECT_EQ(read(path("a")), "old");
+  {
+    OutputFile file(path("a"));
+    std::fputs("new", file.stream());
+    file.commit();
+  }
+  EXPECT_EQ(read(path("a")), "new");
+  EXPECT_EQ(std::filesystem::status(path("a")).permissions(), permissions);
+  EXPECT_EQ(files(), 1);
+}
+
+TEST_F(OutputFileTest, WritesThroughASymbolicLink) {
+  write(path("a"), "old");
+  std::filesystem::create_symlink("a", path("link"));
+  OutputFile file(path("link"));
+  std::fputs("new", file.stream());
+  file.commit();
+  EXPECT_TRUE(std::filesystem::is_symlink(path("link")));
+  EXPECT_EQ(read(path("a")), "new");
+}
+
+TEST_F(OutputFileTest, WritesDevicesDirectly) {
+  OutputFile file("/dev/null");
+  std::fputs("text", file.stream());
+  file.commit();
+  EXPECT_TRUE(std::filesystem::is_character_file("/dev/null"));
+}
+
+TEST_F(OutputFileTest, SharesTheFilePositionOfStandardOutput) {
+  testing::internal::CaptureStdout();  // which is now a regular file, as in `program > file`
+  std::printf("before ");
+  std::fflush(stdout);
+  OutputFile file("/dev/stdout");
+  EXPECT_TRUE(file.is_standard_output());
+  std::fputs("text ", file.stream());
+  file.commit();
+  std::printf("after");
+  EXPECT_EQ(testing::internal::GetCapturedStdout(), "before text after");
+}
+
+TEST_F(OutputFileTest, NoticesAFullDisk) {
+  OutputFile file("/dev/full");
+  std::fputs("text", file.stream());
+  EXPECT_THROW(file.flush(), InvalidInput);
+  OutputFile unflushed("/dev/full");
+  std::fputs("text", unflushed.stream());
+  EXPECT_THROW(unflushed.commit(), InvalidInput);
+}
+
+TEST_F(OutputFileTest, RefusesAtOnceWhatCannotBeWritten) {
+  for (const std::string& name :
+       {std::string(), path("missing/a"), path(""), std::string("/proc/a"), path("missing/")}) {
+    try {
+      OutputFile file(name);
+      ADD_FAILURE() << "opened " << name;
+    } catch (const InvalidInput& error) {
+      EXPECT_THAT(error.what(), MatchesRegex(name + ": [^\n]+"));
+    }
+  }
+  EXPECT_EQ(files(), 0);
+}
+
+}  // namespace
+}  // namespace psflip

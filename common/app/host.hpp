@@ -1,0 +1,15 @@
+/// The machine that the program runs on.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace psflip {
+
+/// The processor's name as the system gives it, or its architecture where the system gives none.
+std::string processor_name();
+
+/// Bytes of memory that this process may use: the machine's, or the control group's (a container's) if that is less.
+std::int64_t host_memory_bytes();
+
+}  // namespace psflip

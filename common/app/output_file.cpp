@@ -1,0 +1,95 @@
+#include "app/output_file.hpp"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "app/invalid_input.hpp"
+
+namespace psflip {
+namespace {
+
+bool same_file(const std::string& path, int descriptor) {
+  struct stat named;
+  struct stat open;
+  return stat(path.c_str(), &named) == 0 && fstat(descriptor, &open) == 0 && named.st_dev == open.st_dev &&
+         named.st_ino == open.st_ino;
+}
+
+}  // namespace
+
+OutputFile::OutputFile(std::string path) : path_(std::move(path)) {
+  std::error_code error;
+  const std::filesystem::file_status status = std::filesystem::status(path_, error);
+  if (path_.empty()) {
+    errno = ENOENT;
+  } else if (!std::filesystem::is_character_file(status) && same_file(path_, STDOUT_FILENO)) {
+    // Opened by its name, a redirected standard output would get a second file position, and two texts on each other.
+    stream_ = fdopen(dup(STDOUT_FILENO), "wb");
+    is_standard_output_ = true;
+  } else if (!std::filesystem::exists(status)) {
+    target_ = path_;
+    open_temporary(std::filesystem::perms::none);
+  } else if (std::filesystem::is_regular_file(status)) {
+    target_ = std::filesystem::canonical(path_);
+    if (access(target_.c_str(), W_OK) == 0) {
+      open_temporary(status.permissions());
+    }
+  } else {
+    stream_ = std::fopen(path_.c_str(), "wb");  // fails for a directory, as it should
+  }
+  if (stream_ == nullptr) {
+    fail("cannot be opened for writing");
+  }
+}
+
+OutputFile::~OutputFile() {
+  if (stream_ != nullptr) {
+    std::fclose(stream_);
+  }
+  if (!temporary_.empty()) {
+    unlink(temporary_.c_str());
+  }
+}
+
+void OutputFile::flush() {
+  if (std::fflush(stream_) != 0 || std::ferror(stream_) != 0) {
+    fail("cannot be written");
+  }
+}
+
+void OutputFile::commit() {
+  flush();
+  // Content before name: after a crash of the machine the target is the old file or the new one, whole.
+  if (!temporary_.empty() && fsync(fileno(stream_)) != 0) {
+    fail("cannot be written");
+  }
+  if (std::fclose(std::exchange(stream_, nullptr)) != 0) {
+    fail("cannot be written");
+  }
+  if (!temporary_.empty()) {
+    if (std::rename(temporary_.c_str(), target_.c_str()) != 0) {
+      fail("cannot be put in place");
+    }
+    temporary_.clear();
+  }
+}
+
+/// Leaves stream_ empty and errno set if it cannot be done. A file that is to be replaced hands down its permissions.
+void OutputFile::open_temporary(std::filesystem::perms permissions) {
+  temporary_ = target_;
+  temporary_ += '.' + std::to_string(getpid()) + ".part";
+  stream_ = std::fopen(temporary_.c_str(), "wbx");  // x: never somebody else's file
+  if (stream_ != nullptr && permissions != std::filesystem::perms::none) {
+    fchmod(fileno(stream_), static_cast<mode_t>(permissions));
+  }
+}
+
+void OutputFile::fail(const std::string& what) const {
+  throw InvalidInput(path_ + ": " + what + ": " + std::strerror(errno));
+}
+
+}  // namespace psflip

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdio>
+#include <filesystem>
+#include <string>
+
+namespace psflip {
+
+/// A file that appears only when it is complete.
+///
+/// What is written goes to a file beside the target, which commit() renames to the target. Without commit() it is
+/// removed and the target stays what it was. It is opened at once, so that a place where nothing can be written is
+/// refused before any computing. A target that exists and is no regular file (/dev/stdout, /dev/null, a fifo) is
+/// written directly instead. Every error is an InvalidInput that names the target.
+class OutputFile {
+ public:
+  explicit OutputFile(std::string path);
+  ~OutputFile();
+  OutputFile(const OutputFile&) = delete;
+  OutputFile& operator=(const OutputFile&) = delete;
+
+  /// Where to write: a C stream, because libnetpbm and libpng want one.
+  std::FILE* stream() const { return stream_; }
+  const std::string& path() const { return path_; }
+  /// Whether the target is this program's standard output, which a report then had better leave alone.
+  bool is_standard_output() const { return is_standard_output_; }
+
+  /// Sends to the system what was written; throws if not all of it could be written, on a full disk for instance.
+  void flush();
+  /// Flushes, closes and puts the file in its place. The last call.
+  void commit();
+
+ private:
+  void open_temporary(std::filesystem::perms permissions);
+  [[noreturn]] void fail(const std::string& what) const;
+
+  std::string path_;                 ///< as the user named it
+  std::filesystem::path target_;     ///< the same without symbolic links, which a rename would replace
+  std::filesystem::path temporary_;  ///< empty if the target is written directly
+  std::FILE* stream_ = nullptr;
+  bool is_standard_output_ = false;
+};
+
+}  // namespace psflip

@@ -1,0 +1,3 @@
+#include "majority/program.hpp"
+
+int main(int argc, char** argv) { return psflip::majority::run(argc, argv); }

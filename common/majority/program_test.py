@@ -1,0 +1,224 @@
+"""Runs the program `majority` as a user would, with right and wrong input.
+
+    program_test.py <path of majority>
+"""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+PROGRAM = None
+
+
+def run(*arguments, stdin=None):
+    return subprocess.run([PROGRAM, *map(str, arguments)], input=stdin, capture_output=True, timeout=120)
+
+
+def result(*arguments):
+    """The JSON object of a run that must succeed without a word on stderr."""
+    done = run(*arguments, "--json")
+    assert done.returncode == 0 and done.stderr == b"", done
+    return json.loads(done.stdout)
+
+
+class InFolder(unittest.TestCase):
+    def setUp(self):
+        holder = tempfile.TemporaryDirectory()
+        self.addCleanup(holder.cleanup)
+        self.folder = pathlib.Path(holder.name)
+
+    def file(self, name, content):
+        path = self.folder / name
+        path.write_bytes(content)
+        return path
+
+    def snapshot(self):
+        return {path: path.read_bytes() for path in self.folder.rglob("*") if path.is_file()}
+
+
+class Refusals(InFolder):
+    """One line on stderr, exit code 2, and nothing written or changed."""
+
+    def assert_refused(self, *arguments, names=""):
+        existing = self.file("existing.pbm", b"precious")
+        for output in ([], ["--output", self.folder / "new.pbm"], ["--output", existing]):
+            if output and "--output" in arguments:
+                continue
+            with self.subTest(arguments=arguments + tuple(output)):
+                before = self.snapshot()
+                done = run(*arguments, *output)
+                self.assertEqual(done.returncode, 2, done)
+                self.assertRegex(done.stderr.decode(), r"\Amajority: [^\n]+\n\Z")
+                self.assertIn(str(names), done.stderr.decode())
+                self.assertEqual(done.stdout, b"")
+                self.assertEqual(self.snapshot(), before)
+
+    def test_options(self):
+        self.assert_refused("--sise", 5, names="--sise")
+        self.assert_refused("5", names="5")
+        self.assert_refused("--size", names="--size")
+        self.assert_refused("--size", "ten", names="ten")
+        self.assert_refused("--steps", -1, names="-1")
+        self.assert_refused("--seed", 1 << 32, names=1 << 32)
+        self.assert_refused("--storage", "int16", names="int16")
+
+    def test_sizes(self):
+        for size in (0, -3, 99999999999, 3000000, 1 << 62, 1 << 64, "1e3", "0x10", ""):
+            self.assert_refused("--size", size, names="--size")
+        self.assert_refused("--size", 3000000, names="at most")
+
+    def test_launches(self):
+        for width in (33, 1000, 0, -1):
+            self.assert_refused("--thread-width", width, "--size", 10, names=width)
+        for block in (0, -1):
+            self.assert_refused("--block", block, "--size", 10, names=block)
+
+    def test_devices(self):
+        self.assert_refused("--device", 99, "--size", 10, names="99")
+        self.assert_refused("--device", "tpu", "--size", 10, names="tpu")
+        # Where there is a GPU and the stage has a kernel for it, it is taken; anywhere else it is refused.
+        done = run("--device", "gpu", "--size", 10, "--json")
+        if done.returncode == 0:
+            self.assertEqual(json.loads(done.stdout)["device"]["platform"], "gpu")
+        else:
+            self.assert_refused("--device", "gpu", "--size", 10, names="gpu")
+
+    def test_inputs(self):
+        wrong = {
+            "empty.pbm": b"",
+            "text.pbm": b"hello\n",
+            "grey.pbm": b"P5\n2 2\n255\nabcd",
+            "not_square_plain.pbm": b"P1\n3 2\n101010\n",
+            "not_square_packed.pbm": b"P4\n2 3\n\x80\x80\x80",
+            "truncated_plain.pbm": b"P1\n3 3\n10101\n",
+            "truncated_packed.pbm": b"P4\n3 3\n\x80\x80",
+            "truncated_header.pbm": b"P4\n3",
+            "no_sites.pbm": b"P1\n0 0\n",
+            "two_images.pbm": b"P4\n1 1\n\x80P4\n1 1\n\x80",
+            "wrong_digit.pbm": b"P1\n2 2\n1 0 2 1\n",
+            "huge.pbm": b"P4\n3000000 3000000\n\x80",
+        }
+        for name, content in wrong.items():
+            path = self.file(name, content)
+            self.assert_refused("--input", path, names=path)
+        self.assert_refused("--input", self.folder / "missing.pbm", names="missing.pbm")
+        self.assert_refused("--input", self.folder, names=self.folder)
+        good = self.file("good.pbm", b"P1\n2 2\n1001\n")
+        self.assert_refused("--input", good, "--size", 3, names="--size 3")
+        self.assert_refused("--input", good, "--seed", 3, names="--seed")
+
+    def test_outputs(self):
+        for option in ("--output", "--picture"):
+            for place in (self.folder / "missing" / "b", self.folder, "/proc/b", ""):
+                self.assert_refused(option, place, "--size", 10, names=place)
+        both = self.folder / "both"
+        self.assert_refused("--output", both, "--picture", both, "--size", 10, names=both)
+        done = run("--plain", "--size", 10)
+        self.assertEqual((done.returncode, done.stderr.count(b"\n"), done.stdout), (2, 1, b""))
+
+    def test_full_disk(self):
+        for arguments in (["--output", "/dev/full"], ["--picture", "/dev/full"],
+                          ["--picture", "/dev/full", "--output", self.folder / "b.pbm"]):
+            for size in (10, 1000):
+                done = run("--size", size, *arguments, "--json")
+                self.assertEqual(done.returncode, 2, done)
+                self.assertRegex(done.stderr.decode(), r"\Amajority: /dev/full: [^\n]+\n\Z")
+                self.assertEqual(self.snapshot(), {})
+
+
+class Runs(InFolder):
+    def test_published_hashes(self):
+        start = result("--size", 64, "--steps", 0)
+        self.assertEqual((start["hash"], start["magnetisation"], start["energy"]), ("6d9bdfa9445da604", 54, -44))
+        end = result("--size", 64, "--steps", 10, "--seed", 42)
+        self.assertEqual((end["hash"], end["magnetisation"], end["energy"]), ("c6f3b5ff575f52bc", 138, -5176))
+        one = result("--size", 100, "--steps", 1, "--storage", "int8")
+        self.assertEqual((one["hash"], one["magnetisation"], one["energy"]), ("b2a14d1263ef9f4a", 146, -5412))
+
+    def test_json_says_the_whole_problem(self):
+        answer = result("--size", 12, "--steps", 3, "--seed", 7, "--storage", "int8")
+        self.assertEqual(answer["program"], "majority")
+        self.assertEqual(answer["stage"], pathlib.Path(PROGRAM).parent.name)
+        self.assertEqual(answer["problem"], {"size": 12, "steps": 3, "seed": 7, "input": None})
+        self.assertEqual(answer["launch"]["storage"], "int8")
+        self.assertEqual(answer["device"]["index"], 0)
+        self.assertIn(answer["device"]["platform"], ("gpu", "cpu", "reference"))
+        self.assertNotEqual(answer["device"]["name"], "")
+        self.assertGreaterEqual(answer["seconds"], 0)
+
+    def test_defaults(self):
+        answer = result()
+        self.assertEqual(answer["problem"], {"size": 1000, "steps": 10, "seed": 42, "input": None})
+        self.assertEqual(answer["launch"]["storage"], "int32")
+
+    def test_report(self):
+        done = run("--size", 64)
+        self.assertEqual((done.returncode, done.stderr), (0, b""))
+        lines = done.stdout.decode().splitlines()
+        self.assertTrue(lines[0].startswith("device"))
+        self.assertIn(result("--size", 64)["device"]["name"], lines[0])
+        self.assertIn("c6f3b5ff575f52bc", done.stdout.decode())
+
+    def test_help(self):
+        done = run("--help")
+        self.assertEqual((done.returncode, done.stderr), (0, b""))
+        for option in ("size", "steps", "seed", "input", "output", "plain", "picture", "device", "storage",
+                       "thread-width", "block", "json"):
+            self.assertIn(f"--{option}", done.stdout.decode())
+
+    def test_files_carry_the_state(self):
+        """Ten steps at once, or three, a file and seven."""
+        whole = result("--size", 65, "--steps", 10)
+        for name, plain, magic in (("packed.pbm", [], b"P4"), ("plain.pbm", ["--plain"], b"P1")):
+            path = self.folder / name
+            part = result("--size", 65, "--steps", 3, "--output", path, *plain)
+            self.assertTrue(path.read_bytes().startswith(magic))
+            copy = self.folder / "copy.pbm"
+            again = result("--input", path, "--steps", 0, "--output", copy, *plain)
+            self.assertEqual(again["hash"], part["hash"])
+            self.assertEqual(again["problem"], {"size": 65, "steps": 0, "seed": None, "input": str(path)})
+            self.assertEqual(copy.read_bytes(), path.read_bytes())
+            self.assertEqual(result("--input", path, "--size", 65, "--steps", 7)["hash"], whole["hash"])
+        self.assertEqual(sorted(path.name for path in self.folder.iterdir()), ["copy.pbm", "packed.pbm", "plain.pbm"])
+
+    def test_file_pixels_are_spins(self):
+        path = self.file("corner.pbm", b"P1\n4 4\n1000\n0000\n0000\n0000\n")
+        self.assertEqual(result("--input", path, "--steps", 0)["magnetisation"], 1 - 15)
+        self.assertEqual(result("--input", path, "--steps", 1)["magnetisation"], -16)
+
+    def test_an_input_may_be_its_own_output(self):
+        path = self.file("state.pbm", b"P1\n4 4\n1000\n0000\n0000\n0000\n")
+        result("--input", path, "--steps", 1, "--output", path, "--plain")
+        self.assertEqual(path.read_bytes(), b"P1\n4 4\n0000\n0000\n0000\n0000\n")
+
+    def test_picture(self):
+        path = self.folder / "p.png"
+        result("--size", 1500, "--steps", 1, "--picture", path)
+        content = path.read_bytes()
+        self.assertEqual(content[:8], b"\x89PNG\r\n\x1a\n")
+        self.assertEqual(int.from_bytes(content[16:20], "big"), 1024)  # width, from the header chunk
+        self.assertEqual(int.from_bytes(content[20:24], "big"), 1024)
+
+    def test_standard_streams(self):
+        piped = run("--size", 64, "--steps", 3, "--output", "/dev/stdout")
+        self.assertEqual(piped.returncode, 0)
+        self.assertTrue(piped.stderr.decode().startswith("device"))  # the report makes way
+        path = self.folder / "state.pbm"
+        result("--size", 64, "--steps", 3, "--output", path)
+        self.assertEqual(piped.stdout, path.read_bytes())
+        again = run("--input", "/dev/stdin", "--steps", 7, "--json", stdin=piped.stdout)
+        self.assertEqual(json.loads(again.stdout)["hash"], "c6f3b5ff575f52bc")
+
+    def test_full_standard_output_is_a_failure(self):
+        with open("/dev/full", "wb") as full:
+            done = subprocess.run([PROGRAM, "--size", "10"], stdout=full, stderr=subprocess.PIPE, timeout=120)
+        self.assertEqual(done.returncode, 1)
+        self.assertRegex(done.stderr.decode(), r"\Amajority: cannot write to standard output[^\n]*\n\Z")
+
+
+if __name__ == "__main__":
+    PROGRAM = os.path.abspath(sys.argv.pop(1))
+    unittest.main()
