@@ -1,0 +1,158 @@
+"""Every launch shape at every size: the report's Figures 4, 5 and 6, as tables and as plots.
+
+The report is Koutroumpis (2022), whose v0, v1, v2, v3 are the stages 00 to 03, timed on a GTX 1070.
+"""
+
+import csv
+from itertools import product
+
+from comparison import chosen_stages, fill_defaults, measure_reference, platform_of, progress
+from stages import Failure, run_benchmark
+
+REPORT_WIDTHS = [8, 10, 12, 16]
+# Milliseconds for n = 10000, k = 10 on a GTX 1070: v1 whatever b is, v2 and v3 for their best b, over the widths.
+PUBLISHED = {"v1": (None, "117 to 148"), "v2": (3, "112 to 142"), "v3": (4, "75 to 90")}
+REFERENCE_LIMIT = 2e9  # site updates: beyond about 20 seconds of plain C++ the stages only check each other
+
+
+def version(stage):
+    return f"v{int(stage[:2])}"
+
+
+def default_sizes(platform):
+    return [2000, 4000, 6000, 8000, 10000] if platform == "gpu" else [200, 400, 600]
+
+
+def measure_all(options, reference, others):
+    """A flat list of points, one for every stage, storage, n, k and shape that can be done."""
+    points, wrong = [], []
+    for size, steps in product(options.size, options.steps):
+        expected, checked_against = None, "each other"
+        if size * size * steps <= REFERENCE_LIMIT:
+            progress(f"{reference.name}: n = {size}, k = {steps}")
+            _, shape = measure_reference(reference, options, size, steps)
+            expected, checked_against = shape.hash, "stage 00"
+            points.append(make_point(reference, shape, size, steps, "itself"))
+        for storage, stage in product(options.storage, others):
+            progress(f"{stage.name}, {storage}: n = {size}, k = {steps}")
+            report = run_benchmark(
+                stage,
+                device=options.device,
+                size=size,
+                steps=steps,
+                seed=options.seed,
+                storage=storage,
+                thread_width=options.thread_width,
+                block=options.block,
+                repetitions=options.repetitions,
+                expect=expected,
+            )
+            for shape in report.shapes:
+                if shape.wrong:
+                    wrong.append(f"{stage.name}, {shape.thread_width} x {shape.block}, n = {size}: {shape.wrong}")
+                elif not shape.refused:
+                    expected = expected or shape.hash
+                    points.append(make_point(stage, shape, size, steps, checked_against))
+    progress("")
+    return points, wrong
+
+
+def make_point(stage, shape, size, steps, checked_against):
+    return {
+        "stage": stage.name,
+        "storage": shape.storage,
+        "thread_width": shape.thread_width,
+        "block": shape.block,
+        "size": size,
+        "steps": steps,
+        "ms": shape.median * steps,
+        "ms_per_step": shape.median,
+        "ps_per_site": shape.median * 1e9 / size**2,
+        "hash": shape.hash,
+        "checked_against": checked_against,
+    }
+
+
+def select(points, **wanted):
+    return [point for point in points if all(point[key] == value for key, value in wanted.items())]
+
+
+def figure_4(points, storage, size, steps):
+    """Rows width x b, a column a version: milliseconds for k steps, beside those of the report."""
+    here = select(points, storage=storage, size=size, steps=steps)
+    here = [point for point in here if point["thread_width"]]
+    versions = sorted({version(point["stage"]) for point in here})
+    as_published = (size, steps) == (10000, 10)
+    rows = []
+    widths, blocks = (sorted({point[key] for point in here}) for key in ("thread_width", "block"))
+    for width, block in product(widths, blocks):
+        row = {"width": width, "b": block}
+        for name in versions:
+            of_version = [p for p in here if version(p["stage"]) == name and p["thread_width"] == width]
+            times = {p["block"]: p["ms"] for p in of_version}
+            # A stage without b (v1) has one time a width; the report repeats it for every b.
+            time = times.get(block, times.get(1) if set(times) == {1} else None)
+            row[f"{name} ms"] = "" if time is None else f"{time:.3f}"
+            if as_published and name in PUBLISHED:
+                best, span = PUBLISHED[name]
+                shown = width in REPORT_WIDTHS and best in (None, block)
+                row[f"{name} GTX 1070 (published) ms"] = span if shown else ""
+        rows.append(row)
+    return rows
+
+
+def figure_5(points, storage):
+    """Time against n: each version's fastest shape at every n and k."""
+    groups = {}
+    for point in points:
+        if point["storage"] == storage or point["thread_width"] is None:
+            key = (point["stage"], point["steps"], point["size"])
+            groups[key] = min(groups.get(key, point), point, key=lambda p: p["ms"])
+    columns = ["stage", "steps", "size", "ms", "ps_per_site", "thread_width", "block"]
+    return [{column: groups[key][column] for column in columns} for key in sorted(groups)]
+
+
+def figure_6(points, storage, size, steps):
+    """Time against b, for every width."""
+    columns = ["stage", "thread_width", "block", "ms", "ps_per_site"]
+    here = [p for p in select(points, storage=storage, size=size, steps=steps) if p["thread_width"]]
+    return [{column: point[column] for column in columns} for point in here]
+
+
+def write(file, rows):
+    with file.open("w", newline="") as stream:
+        writer = csv.DictWriter(stream, rows[0], lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+def main(options):
+    import plots  # before the work, so that a missing matplotlib does not cost a run
+
+    reference, others = chosen_stages(options)
+    platform = platform_of(options, others)
+    if not others:
+        raise Failure("--sweep: stage 00 has no launch shapes; choose others by --stages")
+    options.size = options.size or default_sizes(platform)
+    options.storage = options.storage or ["int32"]  # as in the report
+    options.repetitions = options.repetitions or 3
+    fill_defaults(options, platform)
+    options.sweep.mkdir(parents=True, exist_ok=True)
+    points, wrong = measure_all(options, reference, others)
+    for line in wrong:
+        print(f"*** WRONG RESULT *** {line}")
+    write(options.sweep / "sweep.csv", points)
+    size, steps = max(options.size), options.steps[0]
+    for storage in options.storage:
+        rows = figure_4(points, storage, size, steps)
+        write(options.sweep / f"figure4_{storage}.csv", rows)
+        over_size, over_block = figure_5(points, storage), figure_6(points, storage, size, steps)
+        write(options.sweep / f"figure5_{storage}.csv", over_size)
+        write(options.sweep / f"figure6_{storage}.csv", over_block)
+        plots.draw_over_size(over_size, storage, options.sweep / f"figure5_{storage}")
+        plots.draw_over_block(over_block, storage, size, steps, options.sweep / f"figure6_{storage}")
+        print(f"\n{storage}, n = {size}, k = {steps}, ms:")
+        for row in [dict(zip(rows[0], rows[0])), *rows]:
+            print("  ".join(str(value).rjust(max(6, len(key))) for key, value in row.items()).rstrip())
+    print("\nwritten: " + " ".join(sorted(file.name for file in options.sweep.iterdir())))
+    return 1 if wrong else 0
