@@ -1,8 +1,8 @@
 // Stage 02: one thread per b x b spins.
 //
-// Neighbouring spins have neighbours in common. A thread that computes a whole square of spins reads each spin of the
-// square once, and its border, in place of five reads a spin: b * b + 4 * b reads for b * b spins. The price is fewer
-// threads, and threads of a warp whose spins lie b apart.
+// Neighbouring spins have neighbours in common: a square of b x b spins needs b * b + 4 * b different spins, not five
+// for each. So let one thread compute a whole square. There are b * b times fewer threads to start, and each has more
+// loads to wait for at a time. The price: threads of a warp, and what they read and write, now lie b spins apart.
 
 #include "majority/device_simulation.cuh"
 

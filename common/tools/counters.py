@@ -36,18 +36,18 @@ METRICS = {
     "registers": "launch__registers_per_thread",
 }
 STALLS = ["long_scoreboard", "short_scoreboard", "barrier", "lg_throttle", "mio_throttle", "math_pipe_throttle", "wait",
-          "not_selected", "no_instruction", "membar", "drain", "branch_resolve", "dispatch_stall"]
+          "not_selected", "no_instruction", "membar", "drain", "branch_resolving", "dispatch_stall"]
 METRICS |= {f"stall_{s}": f"smsp__average_warps_issue_stalled_{s}_per_issue_active.ratio" for s in STALLS}
 SCALES = {"usecond": 1, "us": 1, "nsecond": 1e-3, "ns": 1e-3, "msecond": 1e3, "ms": 1e3,
           "byte": 1, "Kbyte": 1e3, "Mbyte": 1e6, "Gbyte": 1e9}
 
 
 def profile(stage, device, size, storage, thread_width, block):
-    """The counters of the second step: the first meets cold caches."""
+    """The counters of the second step. The kernel's first launch is the program's warm-up, on a single spin."""
     program = stage.program.with_name("majority")
     command = [
         "ncu", "--csv", "--page", "raw", "--clock-control", "none", "--metrics", ",".join(METRICS.values()),
-        "--kernel-name", "regex:update", "--launch-skip", "1", "--launch-count", "1",
+        "--kernel-name", "regex:update", "--launch-skip", "2", "--launch-count", "1",
         str(program), "--device", device, "--size", str(size), "--steps", "2", "--storage", storage,
         "--thread-width", str(thread_width), "--block", str(block),
     ]  # fmt: skip

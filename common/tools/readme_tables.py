@@ -55,7 +55,7 @@ def comparison(root, folder, *numbers):
 def shapes(root, folder, number, storage):
     for row in load(folder)["rows"]:
         if (row["stage"][:2], row["storage"]) == (number, storage) and row["shapes"]:
-            times = {(shape["thread_width"], shape["block"]): shape for shape in row["shapes"]}
+            times = {(s["thread_width"], s["block"]): s for s in row["shapes"] if "refused" not in s}
             widths, blocks = (sorted(set(values)) for values in zip(*times))
             body = [
                 [f"b = {block}", *(shape_cell(times.get((width, block)), row) for width in widths)] for block in blocks
@@ -66,7 +66,7 @@ def shapes(root, folder, number, storage):
 
 
 def shape_cell(shape, row):
-    if shape is None or "refused" in shape:
+    if shape is None:  # refused
         return "-"
     time = table.significant(shape["ms_per_step"])
     return f"**{time}**" if (shape["thread_width"], shape["block"]) == (row["thread_width"], row["block"]) else time
@@ -117,6 +117,7 @@ def counters(root, folder, *numbers):
         raise Failure(f"{folder.name}/counters.json has no stage {', '.join(numbers)}")
     sites = result["size"] ** 2
     headings, *lines = [[name, *(cell(row, sites) for row in rows)] for name, cell in COUNTERS]
+    lines = [line for line in lines if not set(line[1:]) <= {"-", "0"}]  # bank conflicts, where no memory is shared
     return table.as_markdown(headings, lines, [False] + [True] * len(rows))
 
 
