@@ -4,6 +4,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <mutex>
+#include <string>
 
 #include "crash.hpp"
 #include "fiber.hpp"
@@ -16,11 +18,15 @@ constexpr std::size_t shared_alignment = 128;
 constexpr std::size_t red_zone = 128;
 constexpr int rubbish = 0xA5;  // what memory holds that nobody wrote, where we look for mistakes
 
+/// The first host thread that finds a mistake reports it; others wait here for the end of the program.
+void only_one_dies() {
+  static std::mutex& mutex = *new std::mutex;
+  mutex.lock();
+}
+
 }  // namespace
 
-Block::Block() : random_(settings().seed) {
-  use_crash_stack();
-}
+Block::Block() : random_(settings().seed) { use_crash_stack(); }
 Block::~Block() = default;
 
 inline void Block::wait() {
@@ -135,10 +141,7 @@ int Block::barrier(bool predicate, std::source_location where) {
     barrier_where_ = where;
   } else if (barrier_where_.line() != where.line() || barrier_where_.column() != where.column() ||
              barrier_where_.file_name() != where.file_name()) {
-    char what[200];
-    std::snprintf(what, sizeof what, "waits at another barrier than the threads before it, which are at line %u",
-                  static_cast<unsigned>(barrier_where_.line()));
-    die(what, where);
+    die("waits at another barrier than the threads before it, which are at", where, barrier_where_);
   }
   SyncPoint& sync = barrier_sync_[barrier_parity_];
   sync.release();
@@ -170,15 +173,16 @@ WarpValues Block::exchange(WarpOperation operation, unsigned mask, std::uint64_t
   if (it == exchanges_.end())
     it = exchanges_.insert(exchanges_.end(),
                            Exchange{.operation = operation, .warp = warp, .mask = mask, .where = where});
-  if (it->operation != operation) die("calls another warp operation than the lanes that wait for it", where);
+  if (it->operation != operation)
+    die("calls another warp operation than the lanes that wait for it at", where, it->where);
 
   const std::shared_ptr<SyncPoint> sync = it->sync;
   if (operation == WarpOperation::sync) sync->release();  // shuffles and votes order no memory
-  it->values[lane()] = value;
-  it->fibers[lane()] = running_;
-  it->arrived |= lane_bit;
+  it->values.value[lane()] = value;
+  it->values.lanes |= lane_bit;
+  it->waiting[it->waiting_count++] = running_;
   if (delivered_.size() < order_.size()) delivered_.resize(order_.size());
-  if (it->arrived == it->mask) {
+  if (it->values.lanes == it->mask) {
     complete(*it);
     exchanges_.erase(it);
   }
@@ -188,27 +192,24 @@ WarpValues Block::exchange(WarpOperation operation, unsigned mask, std::uint64_t
 }
 
 void Block::complete(Exchange& exchange) {
-  for (unsigned lane = 0; lane < 32; ++lane) {
-    if (!(exchange.arrived >> lane & 1)) continue;
-    delivered_[exchange.warp * 32 + lane] = exchange.values;
-    runnable_.push_back(exchange.fibers[lane]);
-  }
+  for (unsigned lane = 0; lane < 32; ++lane)
+    if (exchange.values.lanes >> lane & 1) delivered_[exchange.warp * 32 + lane] = exchange.values;
+  runnable_.insert(runnable_.end(), exchange.waiting.begin(), exchange.waiting.begin() + exchange.waiting_count);
 }
 
-/// __syncwarp waits for the lanes of its mask that have not returned, so those that have must not hold it up. Nothing
-/// can run now: a lane that waits nowhere has returned.
+/// Warp operations wait for the lanes of their mask that have not returned, so those that have must not hold them up.
+/// Nothing can run now: a lane that waits nowhere has returned.
 bool Block::complete_without_returned_lanes() {
   for (auto it = exchanges_.begin(); it != exchanges_.end(); ++it) {
-    if (it->operation != WarpOperation::sync) continue;
     unsigned waiting = 0;
     for (const Exchange& other : exchanges_)
-      if (other.warp == it->warp) waiting |= other.arrived;
+      if (other.warp == it->warp) waiting |= other.values.lanes;
     for (const Fiber* fiber : at_barrier_) {
       const uint3 t = fiber->thread_index, n = place.block_extent;
       const unsigned number = (t.z * n.y + t.y) * n.x + t.x;
       if (number / 32 == it->warp) waiting |= 1u << number % 32;
     }
-    if (it->mask & waiting & ~it->arrived) continue;
+    if (it->mask & waiting & ~it->values.lanes) continue;
     complete(*it);
     exchanges_.erase(it);
     return true;
@@ -217,13 +218,20 @@ bool Block::complete_without_returned_lanes() {
 }
 
 void Block::die(const char* what, std::source_location where) const {
+  only_one_dies();
   std::fprintf(stderr, "%s:%u: block (%u,%u,%u) thread (%u,%u,%u) %s\n", where.file_name(),
                static_cast<unsigned>(where.line()), place.block.x, place.block.y, place.block.z, place.thread.x,
                place.thread.y, place.thread.z, what);
   std::abort();
 }
 
+void Block::die(const char* what, std::source_location where, std::source_location others) const {
+  const std::string place_of_others = std::string(others.file_name()) + ":" + std::to_string(others.line()) + ":";
+  die((std::string(what) + "\n" + place_of_others).c_str(), where);
+}
+
 void Block::die_of_deadlock() const {
+  only_one_dies();
   std::fprintf(stderr, "deadlock in block (%u,%u,%u): %zu of its %zu threads wait for threads that will not come\n",
                place.block.x, place.block.y, place.block.z, live_, order_.size());
   if (!at_barrier_.empty())
@@ -231,7 +239,7 @@ void Block::die_of_deadlock() const {
                  static_cast<unsigned>(barrier_where_.line()), at_barrier_.size());
   for (const Exchange& e : exchanges_)
     std::fprintf(stderr, "%s:%u: warp %u, lanes %08x of mask %08x wait at this warp operation\n", e.where.file_name(),
-                 static_cast<unsigned>(e.where.line()), e.warp, e.arrived, e.mask);
+                 static_cast<unsigned>(e.where.line()), e.warp, e.values.lanes, e.mask);
   std::abort();
 }
 

@@ -26,8 +26,11 @@ struct Place {
 };
 inline constinit thread_local Place place{};
 
-/// What the lanes of a warp bring to a warp operation, by lane.
-using WarpValues = std::array<std::uint64_t, 32>;
+/// What the lanes of a warp bring to a warp operation.
+struct WarpValues {
+  std::array<std::uint64_t, 32> value{};  ///< by lane
+  unsigned lanes = 0;                     ///< those that came
+};
 enum class WarpOperation { shuffle, vote, sync };
 
 class Block {
@@ -66,19 +69,23 @@ class Block {
   // ---- the running CUDA thread
   /// Waits until every thread of the block that has not returned is here. Returns how many of them brought true.
   int barrier(bool predicate, std::source_location where);
-  /// Waits until all lanes of `mask` are here with the same mask and operation, and returns what each lane brought.
+  /// Waits until all lanes of `mask` that have not returned are here with the same mask and operation, and returns what
+  /// each lane brought.
   WarpValues exchange(WarpOperation operation, unsigned mask, std::uint64_t value, std::source_location where);
   unsigned lane() const { return thread_number() % 32; }
   void* dynamic_shared() { return dynamic_shared_; }
   /// Ends the program with a message that names the running block and thread.
   [[noreturn]] void die(const char* what, std::source_location where) const;
+  /// The same for two places that do not fit together: where the running thread is, and where others wait.
+  [[noreturn]] void die(const char* what, std::source_location where, std::source_location others) const;
 
  private:
   struct Exchange {
     WarpOperation operation;
     unsigned warp, mask, arrived = 0;
-    WarpValues values{};
-    std::array<Fiber*, 32> fibers{};
+    WarpValues values{};               ///< by lane
+    std::array<Fiber*, 32> waiting{};  ///< in the order in which the lanes came
+    unsigned waiting_count = 0;
     std::source_location where;
     std::shared_ptr<SyncPoint> sync = std::make_shared<SyncPoint>();
   };

@@ -26,12 +26,8 @@ std::string processor_name() {
 
 }  // namespace
 
-int current_device() {
-  return current;
-}
-bool valid_device(int device) {
-  return 0 <= device && device < settings().devices;
-}
+int current_device() { return current; }
+bool valid_device(int device) { return 0 <= device && device < settings().devices; }
 
 bool peer_access(int device, int peer) {
   const std::lock_guard lock(peers_mutex);

@@ -23,21 +23,11 @@ namespace cuda_on_cpu {
 #else
 #define CUDA_ON_CPU_INDEX inline
 #endif
-CUDA_ON_CPU_INDEX uint3 this_thread() {
-  return place.thread;
-}
-CUDA_ON_CPU_INDEX uint3 this_block() {
-  return place.block;
-}
-CUDA_ON_CPU_INDEX uint3 block_extent() {
-  return place.block_extent;
-}
-CUDA_ON_CPU_INDEX uint3 grid_extent() {
-  return place.grid_extent;
-}
-CUDA_ON_CPU_INDEX Block& block_of_this_thread() {
-  return *running_block;
-}
+CUDA_ON_CPU_INDEX uint3 this_thread() { return place.thread; }
+CUDA_ON_CPU_INDEX uint3 this_block() { return place.block; }
+CUDA_ON_CPU_INDEX uint3 block_extent() { return place.block_extent; }
+CUDA_ON_CPU_INDEX uint3 grid_extent() { return place.grid_extent; }
+CUDA_ON_CPU_INDEX Block& block_of_this_thread() { return *running_block; }
 #undef CUDA_ON_CPU_INDEX
 #define threadIdx (::cuda_on_cpu::this_thread())
 #define blockIdx (::cuda_on_cpu::this_block())
@@ -47,9 +37,7 @@ inline constexpr int warpSize = 32;
 
 // ---- block barriers
 using Where = std::source_location;
-inline void __syncthreads(Where where = Where::current()) {
-  block_of_this_thread().barrier(false, where);
-}
+inline void __syncthreads(Where where = Where::current()) { block_of_this_thread().barrier(false, where); }
 inline int __syncthreads_count(int predicate, Where where = Where::current()) {
   return block_of_this_thread().barrier(predicate != 0, where);
 }
@@ -67,7 +55,7 @@ inline void __syncwarp(unsigned mask = 0xffffffffu, Where where = Where::current
 inline unsigned __ballot_sync(unsigned mask, int predicate, Where where = Where::current()) {
   const WarpValues votes = block_of_this_thread().exchange(WarpOperation::vote, mask, predicate != 0, where);
   unsigned ballot = 0;
-  for (unsigned lane = 0; lane < 32; ++lane) ballot |= static_cast<unsigned>(votes[lane]) << lane;
+  for (unsigned lane = 0; lane < 32; ++lane) ballot |= static_cast<unsigned>(votes.value[lane]) << lane;
   return ballot;
 }
 inline int __any_sync(unsigned mask, int predicate, Where where = Where::current()) {
@@ -84,12 +72,13 @@ T shuffle(unsigned mask, T value, unsigned source, Where where) {
   std::uint64_t bits = 0;
   std::memcpy(&bits, &value, sizeof(T));
   const WarpValues values = block_of_this_thread().exchange(WarpOperation::shuffle, mask, bits, where);
-  if (mask >> source & 1) std::memcpy(&value, &values[source], sizeof(T));
+  if (values.lanes >> source & 1)
+    std::memcpy(&value, &values.value[source], sizeof(T));
+  else if (mask >> source & 1)
+    block_of_this_thread().die("shuffles with a lane that has returned", where);
   return value;
 }
-inline unsigned lane_of_this_thread() {
-  return block_of_this_thread().lane();
-}
+inline unsigned lane_of_this_thread() { return block_of_this_thread().lane(); }
 template <class T>
 T __shfl_sync(unsigned mask, T value, int source, int width = 32, Where where = Where::current()) {
   const unsigned lane = lane_of_this_thread(), w = static_cast<unsigned>(width);
@@ -113,15 +102,9 @@ T __shfl_xor_sync(unsigned mask, T value, int lane_mask, int width = 32, Where w
 }
 
 // ---- memory order
-inline void __threadfence_block() {
-  std::atomic_thread_fence(std::memory_order_seq_cst);
-}
-inline void __threadfence() {
-  std::atomic_thread_fence(std::memory_order_seq_cst);
-}
-inline void __threadfence_system() {
-  std::atomic_thread_fence(std::memory_order_seq_cst);
-}
+inline void __threadfence_block() { std::atomic_thread_fence(std::memory_order_seq_cst); }
+inline void __threadfence() { std::atomic_thread_fence(std::memory_order_seq_cst); }
+inline void __threadfence_system() { std::atomic_thread_fence(std::memory_order_seq_cst); }
 
 // ---- atomics: relaxed, as CUDA's are; each returns the old value
 template <class T, class V>
@@ -197,27 +180,13 @@ void __stcg(T* address, T value) {
 }
 
 // ---- bits and integers
-inline int __popc(unsigned x) {
-  return std::popcount(x);
-}
-inline int __popcll(unsigned long long x) {
-  return std::popcount(x);
-}
-inline int __clz(int x) {
-  return std::countl_zero(static_cast<unsigned>(x));
-}
-inline int __clzll(long long x) {
-  return std::countl_zero(static_cast<unsigned long long>(x));
-}
-inline int __ffs(int x) {
-  return __builtin_ffs(x);
-}
-inline int __ffsll(long long x) {
-  return __builtin_ffsll(x);
-}
-inline unsigned __umulhi(unsigned a, unsigned b) {
-  return static_cast<unsigned>(std::uint64_t{a} * b >> 32);
-}
+inline int __popc(unsigned x) { return std::popcount(x); }
+inline int __popcll(unsigned long long x) { return std::popcount(x); }
+inline int __clz(int x) { return std::countl_zero(static_cast<unsigned>(x)); }
+inline int __clzll(long long x) { return std::countl_zero(static_cast<unsigned long long>(x)); }
+inline int __ffs(int x) { return __builtin_ffs(x); }
+inline int __ffsll(long long x) { return __builtin_ffsll(x); }
+inline unsigned __umulhi(unsigned a, unsigned b) { return static_cast<unsigned>(std::uint64_t{a} * b >> 32); }
 inline unsigned long long __umul64hi(unsigned long long a, unsigned long long b) {
   return static_cast<unsigned long long>(static_cast<unsigned __int128>(a) * b >> 64);
 }
@@ -232,18 +201,10 @@ inline unsigned __brev(unsigned x) {
   for (int i = 0; i < 32; ++i) reversed |= (x >> i & 1) << (31 - i);
   return reversed;
 }
-inline unsigned __float_as_uint(float x) {
-  return std::bit_cast<unsigned>(x);
-}
-inline float __uint_as_float(unsigned x) {
-  return std::bit_cast<float>(x);
-}
-inline int __float_as_int(float x) {
-  return std::bit_cast<int>(x);
-}
-inline float __int_as_float(int x) {
-  return std::bit_cast<float>(x);
-}
+inline unsigned __float_as_uint(float x) { return std::bit_cast<unsigned>(x); }
+inline float __uint_as_float(unsigned x) { return std::bit_cast<float>(x); }
+inline int __float_as_int(float x) { return std::bit_cast<int>(x); }
+inline float __int_as_float(int x) { return std::bit_cast<float>(x); }
 
 template <class A, class B>
 constexpr std::common_type_t<A, B> min(A a, B b) {

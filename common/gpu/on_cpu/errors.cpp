@@ -43,12 +43,8 @@ const char* cudaGetErrorString(cudaError_t error) {
   return "unrecognized error code";
 }
 
-cudaError_t cudaGetLastError() {
-  return std::exchange(last_error, cudaSuccess);
-}
-cudaError_t cudaPeekAtLastError() {
-  return last_error;
-}
+cudaError_t cudaGetLastError() { return std::exchange(last_error, cudaSuccess); }
+cudaError_t cudaPeekAtLastError() { return last_error; }
 
 cudaError_t report(cudaError_t error) {
   if (error != cudaSuccess && error != cudaErrorNotReady) last_error = error;

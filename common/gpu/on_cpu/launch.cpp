@@ -28,7 +28,7 @@ cudaError_t check_launch(const LaunchConfiguration& c, const void* kernel) {
       c.block.x * c.block.y * c.block.z > max_threads_per_block)
     return cudaErrorInvalidConfiguration;
   if (c.dynamic_shared_bytes > shared_memory_limit(kernel)) return cudaErrorInvalidValue;
-  if (!valid_stream(c.stream)) return cudaErrorInvalidResourceHandle;
+  if (!valid_stream(c.stream) || device_of(c.stream) != current_device()) return cudaErrorInvalidResourceHandle;
   return cudaSuccess;
 }
 

@@ -21,6 +21,12 @@ struct LaunchConfiguration {
   cudaStream_t stream = nullptr;
 };
 
+/// What stands between <<< and >>>, converted as the arguments of a function are.
+inline LaunchConfiguration launch_configuration(dim3 grid, dim3 block, std::size_t dynamic_shared_bytes = 0,
+                                                cudaStream_t stream = nullptr) {
+  return {grid, block, dynamic_shared_bytes, stream};
+}
+
 /// The checks of the CUDA runtime. `kernel` is null where its address is not known (a template whose arguments follow
 /// from the call): then it may have all the dynamic shared memory that the device has.
 cudaError_t check_launch(const LaunchConfiguration& configuration, const void* kernel);
@@ -73,16 +79,17 @@ const void* kernel_address(void (*kernel)(P...)) {
   return reinterpret_cast<const void*>(kernel);
 }
 
-#define CUDA_ON_CPU_LAUNCH(kernel, ...)                                                        \
-  ::cuda_on_cpu::Launch(                                                                       \
-      ::cuda_on_cpu::LaunchConfiguration{__VA_ARGS__},                                         \
-      [=](auto dependent) -> const void* {                                                     \
-        if constexpr (requires { ::cuda_on_cpu::kernel_address<decltype(dependent)> kernel; }) \
-          return ::cuda_on_cpu::kernel_address<decltype(dependent)> kernel;                    \
-        else                                                                                   \
-          return nullptr;                                                                      \
-      }(0),                                                                                    \
-      [=](auto... arguments) { kernel(arguments...); })
+// The long names keep clear of those at the place of the launch, which the macro's argument uses.
+#define CUDA_ON_CPU_LAUNCH(kernel, ...)                                                                    \
+  ::cuda_on_cpu::Launch(                                                                                   \
+      ::cuda_on_cpu::launch_configuration(__VA_ARGS__),                                                    \
+      [=](auto cuda_on_cpu_dependent) -> const void* {                                                     \
+        if constexpr (requires { ::cuda_on_cpu::kernel_address<decltype(cuda_on_cpu_dependent)> kernel; }) \
+          return ::cuda_on_cpu::kernel_address<decltype(cuda_on_cpu_dependent)> kernel;                    \
+        else                                                                                               \
+          return nullptr;                                                                                  \
+      }(0),                                                                                                \
+      [=](auto... cuda_on_cpu_arguments) { kernel(cuda_on_cpu_arguments...); })
 
 /// `extern __shared__ T name[];` becomes `T* name = dynamic_shared<T>();`
 template <class T>

@@ -21,14 +21,21 @@ namespace {
 constexpr std::size_t alignment = 256;  // what cudaMalloc promises
 constexpr int rubbish = 0xA5;
 constexpr int any_device = -1;
+#ifdef CUDA_ON_CPU_ASAN
+constexpr bool heap_has_red_zones = true;
+#else
+constexpr bool heap_has_red_zones = false;
+#endif
 
 struct Allocation {
   std::size_t bytes = 0;
   cudaMemoryType type = cudaMemoryTypeDevice;
-  int device = 0;
+  int device = 0;         ///< for host memory: that which was current
   void* pages = nullptr;  ///< null: from the heap
   std::size_t page_bytes = 0;
 
+  /// What it takes of the device's memory.
+  std::size_t device_bytes() const { return type == cudaMemoryTypeHost ? 0 : bytes; }
   void protect(int protection) const {
     if (type == cudaMemoryTypeDevice && pages != nullptr) mprotect(pages, page_bytes, protection);
   }
@@ -58,9 +65,7 @@ struct Registry {
   }
 };
 
-std::size_t round_up(std::size_t bytes, std::size_t unit) {
-  return (bytes + unit - 1) / unit * unit;
-}
+std::size_t round_up(std::size_t bytes, std::size_t unit) { return (bytes + unit - 1) / unit * unit; }
 
 /// Pages that end where the allocation ends (but for its alignment), and one more that nobody may touch.
 void* allocate_pages(Allocation& allocation, int protection) {
@@ -79,12 +84,11 @@ cudaError_t allocate(void** pointer, std::size_t bytes, cudaMemoryType type) {
   if (bytes == 0) return cudaSuccess;
   Registry& registry = Registry::instance();
   const std::lock_guard lock(registry.mutex);
-  const int device = current_device();
-  std::size_t& used = registry.used[static_cast<std::size_t>(device)];
-  if (bytes > settings().memory_bytes - used) return report(cudaErrorMemoryAllocation);
+  Allocation allocation{.bytes = bytes, .type = type, .device = current_device()};
+  std::size_t& used = registry.used[static_cast<std::size_t>(allocation.device)];
+  if (allocation.device_bytes() > settings().memory_bytes - used) return report(cudaErrorMemoryAllocation);
 
-  Allocation allocation{.bytes = bytes, .type = type, .device = device};
-  const bool from_heap = sanitized && !settings().guard;
+  const bool from_heap = heap_has_red_zones && !settings().guard;
   void* memory = from_heap ? std::aligned_alloc(alignment, round_up(bytes, alignment))
                            : allocate_pages(allocation, PROT_READ | PROT_WRITE);
   if (memory == nullptr) return report(cudaErrorMemoryAllocation);
@@ -93,7 +97,7 @@ cudaError_t allocate(void** pointer, std::size_t bytes, cudaMemoryType type) {
 #endif
   if (settings().schedule != Schedule::forward) std::memset(memory, rubbish, bytes);
   if (settings().guard) allocation.protect(PROT_NONE);
-  used += bytes;
+  used += allocation.device_bytes();
   registry.allocations.emplace(reinterpret_cast<std::uintptr_t>(memory), allocation);
   *pointer = memory;
   return cudaSuccess;
@@ -102,13 +106,17 @@ cudaError_t allocate(void** pointer, std::size_t bytes, cudaMemoryType type) {
 cudaError_t release(void* pointer, bool host) {
   if (pointer == nullptr) return cudaSuccess;
   Registry& registry = Registry::instance();
-  std::unique_lock lock(registry.mutex);
+  cudaPointerAttributes attributes;
+  cudaPointerGetAttributes(&attributes, pointer);
+  finish_device(attributes.device >= 0 ? attributes.device : current_device());  // before the lock: that runs kernels
+
+  const std::lock_guard lock(registry.mutex);
   const auto it = registry.allocations.find(reinterpret_cast<std::uintptr_t>(pointer));
   if (it == registry.allocations.end() || (it->second.type == cudaMemoryTypeHost) != host)
     return report(cudaErrorInvalidValue);
   const Allocation allocation = it->second;
   registry.allocations.erase(it);
-  registry.used[static_cast<std::size_t>(allocation.device)] -= allocation.bytes;
+  registry.used[static_cast<std::size_t>(allocation.device)] -= allocation.device_bytes();
   if (allocation.pages != nullptr) {
     munmap(allocation.pages, allocation.page_bytes + static_cast<std::size_t>(sysconf(_SC_PAGESIZE)));
   } else {
@@ -124,17 +132,13 @@ cudaError_t release(void* pointer, bool host) {
 cudaError_t locate(const void* address, std::size_t bytes, cudaMemoryType* type) {
   Registry& registry = Registry::instance();
   const std::lock_guard lock(registry.mutex);
-  const Allocation* begin = registry.find(address, 0);
+  const Allocation* begin = registry.find(address, 1);
   *type = begin == nullptr ? cudaMemoryTypeUnregistered : begin->type;
   return begin == nullptr || registry.find(address, bytes) != nullptr ? cudaSuccess : cudaErrorInvalidValue;
 }
 
-bool on_device(cudaMemoryType type) {
-  return type == cudaMemoryTypeDevice || type == cudaMemoryTypeManaged;
-}
-bool on_host(cudaMemoryType type) {
-  return type != cudaMemoryTypeDevice;
-}
+bool on_device(cudaMemoryType type) { return type == cudaMemoryTypeDevice || type == cudaMemoryTypeManaged; }
+bool on_host(cudaMemoryType type) { return type != cudaMemoryTypeDevice; }
 
 bool direction_fits(cudaMemcpyKind kind, cudaMemoryType target, cudaMemoryType source) {
   switch (kind) {
@@ -154,6 +158,7 @@ bool direction_fits(cudaMemcpyKind kind, cudaMemoryType target, cudaMemoryType s
 
 cudaError_t start_copy(void* target, const void* source, std::size_t bytes, cudaMemcpyKind kind, cudaStream_t stream) {
   if (bytes == 0) return cudaSuccess;
+  if (kind < cudaMemcpyHostToHost || kind > cudaMemcpyDefault) return cudaErrorInvalidMemcpyDirection;
   if (!valid_stream(stream)) return cudaErrorInvalidResourceHandle;
   cudaMemoryType to, from;
   if (target == nullptr || source == nullptr || locate(target, bytes, &to) || locate(source, bytes, &from) ||
@@ -191,6 +196,15 @@ DeviceMemoryAccess::~DeviceMemoryAccess() {
   for (const auto& [address, allocation] : registry.allocations) allocation.protect(PROT_NONE);
 }
 
+std::optional<std::size_t> offset_in_array(const void* address) {
+  Registry& registry = Registry::instance();
+  const std::lock_guard lock(registry.mutex);
+  const auto it = registry.find(address, 1);
+  if (it == nullptr || !on_device(it->type)) return std::nullopt;
+  const auto a = reinterpret_cast<std::uintptr_t>(address);
+  return a - std::prev(registry.allocations.upper_bound(a))->first;
+}
+
 const char* describe_address(const void* address) {
   const auto a = reinterpret_cast<std::uintptr_t>(address);
   const auto& allocations = Registry::instance().allocations;
@@ -203,12 +217,8 @@ const char* describe_address(const void* address) {
   return "which is no array in device memory";
 }
 
-cudaError_t cudaMalloc(void** pointer, std::size_t bytes) {
-  return allocate(pointer, bytes, cudaMemoryTypeDevice);
-}
-cudaError_t cudaMallocHost(void** pointer, std::size_t bytes) {
-  return allocate(pointer, bytes, cudaMemoryTypeHost);
-}
+cudaError_t cudaMalloc(void** pointer, std::size_t bytes) { return allocate(pointer, bytes, cudaMemoryTypeDevice); }
+cudaError_t cudaMallocHost(void** pointer, std::size_t bytes) { return allocate(pointer, bytes, cudaMemoryTypeHost); }
 cudaError_t cudaHostAlloc(void** pointer, std::size_t bytes, unsigned) {
   return allocate(pointer, bytes, cudaMemoryTypeHost);
 }
@@ -216,14 +226,8 @@ cudaError_t cudaMallocManaged(void** pointer, std::size_t bytes, unsigned) {
   return allocate(pointer, bytes, cudaMemoryTypeManaged);
 }
 
-cudaError_t cudaFree(void* pointer) {
-  cudaDeviceSynchronize();
-  return release(pointer, false);
-}
-cudaError_t cudaFreeHost(void* pointer) {
-  cudaDeviceSynchronize();
-  return release(pointer, true);
-}
+cudaError_t cudaFree(void* pointer) { return release(pointer, false); }
+cudaError_t cudaFreeHost(void* pointer) { return release(pointer, true); }
 
 cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* total) {
   Registry& registry = Registry::instance();
@@ -287,6 +291,9 @@ cudaError_t cudaMemsetAsync(void* target, int value, std::size_t bytes, cudaStre
   if (!valid_stream(stream)) return report(cudaErrorInvalidResourceHandle);
   if (target == nullptr || locate(target, bytes, &type) || type == cudaMemoryTypeUnregistered)
     return report(cudaErrorInvalidValue);
+  cudaPointerAttributes attributes;
+  cudaPointerGetAttributes(&attributes, target);
+  if (!on_host(type) && !peer_access(device_of(stream), attributes.device)) return report(cudaErrorInvalidValue);
   enqueue(stream, [=] {
     const DeviceMemoryAccess access(any_device);
     std::memset(target, value, bytes);

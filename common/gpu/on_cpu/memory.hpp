@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 
 #include "device.hpp"
 #include "errors.hpp"
@@ -80,6 +81,9 @@ class DeviceMemoryAccess {
  private:
   int device_;
 };
+
+/// How far into its array in device memory an address lies; none if it is no device memory.
+std::optional<std::size_t> offset_in_array(const void* address);
 
 /// What lies at an address, for the message of a crash; takes no locks.
 const char* describe_address(const void* address);

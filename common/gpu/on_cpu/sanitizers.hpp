@@ -56,12 +56,8 @@ inline constexpr bool one_thread_per_fiber = false;
 class SyncPoint {
  public:
 #ifdef CUDA_ON_CPU_TSAN
-  void release() {
-    __tsan_release(this);
-  }
-  void acquire() {
-    __tsan_acquire(this);
-  }
+  void release() { __tsan_release(this); }
+  void acquire() { __tsan_acquire(this); }
 #else
   void release() {}
   void acquire() {}

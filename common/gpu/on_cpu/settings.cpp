@@ -9,8 +9,16 @@
 #include <string_view>
 #include <thread>
 
+#include "sanitizers.hpp"
+
 namespace cuda_on_cpu {
 namespace {
+
+/// All cores. But ThreadSanitizer bears 8128 threads at most, and takes each thread of a running block for one.
+std::uint64_t default_workers() {
+  const unsigned cores = std::max(1u, std::thread::hardware_concurrency());
+  return one_thread_per_fiber ? std::min(cores, 4u) : cores;
+}
 
 [[noreturn]] void refuse(const char* variable, std::string_view value, const char* allowed) {
   std::fprintf(stderr, "%s is '%.*s': allowed are %s\n", variable, static_cast<int>(value.size()), value.data(),
@@ -51,8 +59,7 @@ Settings from_environment() {
   }
   s.lazy_streams = number("PSFLIP_LAZY_STREAMS", 0, 0, 1, "0 and 1") == 1;
   s.guard = number("PSFLIP_GUARD", 0, 0, 1, "0 and 1") == 1;
-  s.workers = static_cast<unsigned>(
-      number("PSFLIP_CPU_WORKERS", std::max(1u, std::thread::hardware_concurrency()), 1, 1024, "1 to 1024"));
+  s.workers = static_cast<unsigned>(number("PSFLIP_CPU_WORKERS", default_workers(), 1, 1024, "1 to 1024"));
   s.devices = static_cast<int>(number("PSFLIP_CPU_DEVICES", 1, 1, 64, "1 to 64"));
   const auto host =
       static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));

@@ -21,6 +21,7 @@ struct Work {
   std::function<void()> action;
   std::vector<std::shared_ptr<Work>> before;
   bool done = false;
+  std::chrono::steady_clock::time_point end{};
 
   bool ready() const {
     for (const auto& work : before)
@@ -35,15 +36,13 @@ using WorkPtr = std::shared_ptr<Work>;
 struct Stream {
   int device = 0;
   unsigned flags = cudaStreamDefault;
-  WorkPtr last;                  ///< null if nothing was ever put in
-  std::vector<WorkPtr> awaited;  ///< by cudaStreamWaitEvent, for the next piece of work
+  WorkPtr last;  ///< null if nothing was ever put in
 };
 
 struct Event {
   int device = 0;
   unsigned flags = cudaEventDefault;
   WorkPtr record;  ///< null if never recorded
-  std::chrono::steady_clock::time_point time;
 };
 
 namespace {
@@ -63,7 +62,8 @@ class Queue {
 
   Stream& resolve(cudaStream_t stream) { return stream == nullptr ? legacy_[current_device()] : *stream; }
 
-  WorkPtr add(cudaStream_t handle, std::function<void()> action) {
+  /// Puts a piece of work behind what the stream holds, and behind `also`.
+  WorkPtr add(cudaStream_t handle, std::function<void()> action, const WorkPtr& also = nullptr) {
     Stream& stream = resolve(handle);
     auto work = std::make_shared<Work>();
     work->action = std::move(action);
@@ -71,8 +71,7 @@ class Queue {
       if (other && !other->done) work->before.push_back(other);
     };
     after(stream.last);
-    for (const WorkPtr& other : stream.awaited) after(other);
-    stream.awaited.clear();
+    after(also);
     // The default stream and the device's other streams wait for each other, unless those were made not to.
     if (handle == nullptr) {
       for (const Stream* other : streams)
@@ -107,6 +106,7 @@ class Queue {
     work.action();
     work.action = nullptr;
     work.before.clear();
+    work.end = std::chrono::steady_clock::now();
     work.done = true;
   }
   /// Runs a piece of work that may run now, any of them. There always is one: work waits only for older work.
@@ -129,16 +129,19 @@ class Queue {
   std::mt19937_64 random_{settings().seed};
 };
 
-Queue& queue() {
-  return Queue::instance();
-}
+Queue& queue() { return Queue::instance(); }
 using Lock = std::lock_guard<std::recursive_mutex>;
 
 }  // namespace
 
 bool valid_stream(cudaStream_t stream) {
   const Lock lock(queue().mutex);
-  return stream == nullptr || (queue().streams.contains(stream) && stream->device == current_device());
+  return stream == nullptr || queue().streams.contains(stream);
+}
+
+int device_of(cudaStream_t stream) {
+  const Lock lock(queue().mutex);
+  return queue().resolve(stream).device;
 }
 
 void enqueue(cudaStream_t stream, std::function<void()> action) {
@@ -161,14 +164,17 @@ void finish(cudaStream_t stream) {
   queue().finish(queue().resolve(stream).last);
 }
 
-cudaError_t cudaStreamCreate(cudaStream_t* stream) {
-  return cudaStreamCreateWithFlags(stream, cudaStreamDefault);
+void finish_device(int device) {
+  const Lock lock(queue().mutex);
+  queue().finish_device(device);
 }
+
+cudaError_t cudaStreamCreate(cudaStream_t* stream) { return cudaStreamCreateWithFlags(stream, cudaStreamDefault); }
 
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned flags) {
   if (flags > cudaStreamNonBlocking) return report(cudaErrorInvalidValue);
   const Lock lock(queue().mutex);
-  *stream = new Stream{.device = current_device(), .flags = flags, .last = {}, .awaited = {}};
+  *stream = new Stream{.device = current_device(), .flags = flags, .last = {}};
   queue().streams.insert(*stream);
   return cudaSuccess;
 }
@@ -193,22 +199,23 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream) {
 
 cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
   const Lock lock(queue().mutex);
-  if (stream != nullptr && !queue().streams.contains(stream)) return report(cudaErrorInvalidResourceHandle);
+  if (!valid_stream(stream)) return report(cudaErrorInvalidResourceHandle);
   finish(stream);
   return cudaSuccess;
 }
 
 cudaError_t cudaStreamQuery(cudaStream_t stream) {
   const Lock lock(queue().mutex);
-  if (stream != nullptr && !queue().streams.contains(stream)) return report(cudaErrorInvalidResourceHandle);
+  if (!valid_stream(stream)) return report(cudaErrorInvalidResourceHandle);
   return queue().poll(queue().resolve(stream).last) ? cudaSuccess : cudaErrorNotReady;
 }
 
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
   const Lock lock(queue().mutex);
-  if (stream != nullptr && !queue().streams.contains(stream)) return report(cudaErrorInvalidResourceHandle);
+  if (!valid_stream(stream)) return report(cudaErrorInvalidResourceHandle);
   if (!queue().events.contains(event)) return report(cudaErrorInvalidResourceHandle);
-  if (event->record) queue().resolve(stream).awaited.push_back(event->record);
+  queue().add(
+      stream, [] {}, event->record);  // the record of now: a later one changes nothing for this wait
   return cudaSuccess;
 }
 
@@ -219,18 +226,15 @@ cudaError_t cudaLaunchHostFunc(cudaStream_t stream, void (*function)(void*), voi
 }
 
 cudaError_t cudaDeviceSynchronize() {
-  const Lock lock(queue().mutex);
-  queue().finish_device(current_device());
+  finish_device(current_device());
   return cudaSuccess;
 }
 
-cudaError_t cudaEventCreate(cudaEvent_t* event) {
-  return cudaEventCreateWithFlags(event, cudaEventDefault);
-}
+cudaError_t cudaEventCreate(cudaEvent_t* event) { return cudaEventCreateWithFlags(event, cudaEventDefault); }
 
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned flags) {
   const Lock lock(queue().mutex);
-  *event = new Event{.device = current_device(), .flags = flags, .record = {}, .time = {}};
+  *event = new Event{.device = current_device(), .flags = flags, .record = {}};
   queue().events.insert(*event);
   return cudaSuccess;
 }
@@ -238,8 +242,7 @@ cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned flags) {
 cudaError_t cudaEventDestroy(cudaEvent_t event) {
   const Lock lock(queue().mutex);
   if (!queue().events.contains(event)) return report(cudaErrorInvalidResourceHandle);
-  queue().finish(event->record);
-  queue().events.erase(event);
+  queue().events.erase(event);  // what waits for its records goes on doing so
   delete event;
   return cudaSuccess;
 }
@@ -248,7 +251,7 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
   const Lock lock(queue().mutex);
   if (!queue().events.contains(event) || !valid_stream(stream) || event->device != queue().resolve(stream).device)
     return report(cudaErrorInvalidResourceHandle);
-  event->record = queue().add(stream, [event] { event->time = std::chrono::steady_clock::now(); });
+  event->record = queue().add(stream, [] {});
   return cudaSuccess;
 }
 
@@ -270,8 +273,9 @@ cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start, cudaEve
   for (const cudaEvent_t event : {start, end})
     if (!queue().events.contains(event) || event->flags & cudaEventDisableTiming || !event->record)
       return report(cudaErrorInvalidResourceHandle);
+  if (start->device != end->device) return report(cudaErrorInvalidResourceHandle);
   if (!start->record->done || !end->record->done) return cudaErrorNotReady;
-  *milliseconds = std::chrono::duration<float, std::milli>(end->time - start->time).count();
+  *milliseconds = std::chrono::duration<float, std::milli>(end->record->end - start->record->end).count();
   return cudaSuccess;
 }
 

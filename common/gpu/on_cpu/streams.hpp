@@ -43,13 +43,16 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event);
 cudaError_t cudaEventQuery(cudaEvent_t event);
 cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start, cudaEvent_t end);
 
-/// A stream of the current device, or null for its default stream.
+/// A stream of any device, or null for the default stream of the current one.
 bool valid_stream(cudaStream_t stream);
-/// Puts work into a stream of the current device.
+int device_of(cudaStream_t stream);
+/// Puts work into a stream.
 void enqueue(cudaStream_t stream, std::function<void()> action);
 /// The same for a kernel: with the device's memory accessible and its __constant__ variables in place.
 void enqueue_kernel(cudaStream_t stream, std::function<void()> action);
 /// Runs what the stream holds, and whatever that waits for.
 void finish(cudaStream_t stream);
+/// The same for all streams of a device.
+void finish_device(int device);
 
 }  // namespace cuda_on_cpu

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstring>
+#include <source_location>
 
 #include "errors.hpp"
 
@@ -63,20 +64,21 @@ struct LinearTexture {
   std::size_t elements, element_bytes;
 };
 /// The texture behind a handle; ends the program if there is none or its elements have another size.
-const LinearTexture& linear_texture(cudaTextureObject_t texture, std::size_t element_bytes);
+const LinearTexture& linear_texture(cudaTextureObject_t texture, std::size_t element_bytes, std::source_location where);
 
 /// Element i; zero outside of the texture, as on the device.
 template <class T>
-T tex1Dfetch(cudaTextureObject_t texture, int i) {
-  const LinearTexture& linear = linear_texture(texture, sizeof(T));
+T tex1Dfetch(cudaTextureObject_t texture, int i, std::source_location where = std::source_location::current()) {
+  const LinearTexture& linear = linear_texture(texture, sizeof(T), where);
   T value{};
   if (i >= 0 && static_cast<std::size_t>(i) < linear.elements)
     std::memcpy(&value, linear.data + static_cast<std::size_t>(i) * sizeof(T), sizeof(T));
   return value;
 }
 template <class T>
-void tex1Dfetch(T* value, cudaTextureObject_t texture, int i) {
-  *value = tex1Dfetch<T>(texture, i);
+void tex1Dfetch(T* value, cudaTextureObject_t texture, int i,
+                std::source_location where = std::source_location::current()) {
+  *value = tex1Dfetch<T>(texture, i, where);
 }
 
 }  // namespace cuda_on_cpu

@@ -23,23 +23,15 @@ struct alignas(std::min<std::size_t>(4 * sizeof(T), 16)) Vector4 {
   T x, y, z, w;
 };
 
-#define CUDA_ON_CPU_VECTORS(name, T)                     \
-  using name##1 = Vector1<T>;                            \
-  using name##2 = Vector2<T>;                            \
-  using name##3 = Vector3<T>;                            \
-  using name##4 = Vector4<T>;                            \
-  constexpr name##1 make_##name##1(T x) {                \
-    return {x};                                          \
-  }                                                      \
-  constexpr name##2 make_##name##2(T x, T y) {           \
-    return {x, y};                                       \
-  }                                                      \
-  constexpr name##3 make_##name##3(T x, T y, T z) {      \
-    return {x, y, z};                                    \
-  }                                                      \
-  constexpr name##4 make_##name##4(T x, T y, T z, T w) { \
-    return {x, y, z, w};                                 \
-  }
+#define CUDA_ON_CPU_VECTORS(name, T)                                    \
+  using name##1 = Vector1<T>;                                           \
+  using name##2 = Vector2<T>;                                           \
+  using name##3 = Vector3<T>;                                           \
+  using name##4 = Vector4<T>;                                           \
+  constexpr name##1 make_##name##1(T x) { return {x}; }                 \
+  constexpr name##2 make_##name##2(T x, T y) { return {x, y}; }         \
+  constexpr name##3 make_##name##3(T x, T y, T z) { return {x, y, z}; } \
+  constexpr name##4 make_##name##4(T x, T y, T z, T w) { return {x, y, z, w}; }
 CUDA_ON_CPU_VECTORS(char, signed char)
 CUDA_ON_CPU_VECTORS(uchar, unsigned char)
 CUDA_ON_CPU_VECTORS(short, short)

@@ -1,8 +1,7 @@
 // rewrite_launches input.cu output.cpp: the two things in CUDA C++ that a C++ compiler cannot parse, made calls.
 //
-//   kernel<T><<<grid, block, shared, stream>>>(arguments)  ->  CUDA_ON_CPU_LAUNCH((kernel<T>), grid, block, shared,
-//   stream)(arguments) extern __shared__ T name[];                            ->  T* name =
-//   ::cuda_on_cpu::dynamic_shared<T>();
+//   kernel<T><<<grid, block>>>(arguments)  ->  CUDA_ON_CPU_LAUNCH((kernel<T>), grid, block)(arguments)
+//   extern __shared__ T name[];            ->  T* name = ::cuda_on_cpu::dynamic_shared<T>();
 //
 // Everything else, line breaks included, stays where it is, so that messages and debuggers show the source's lines.
 #include <algorithm>
@@ -14,6 +13,7 @@
 #include <regex>
 #include <stdexcept>
 #include <string>
+#include <system_error>
 #include <vector>
 
 namespace {
@@ -25,11 +25,19 @@ struct Mistake : std::runtime_error {
   std::size_t position;
 };
 
-bool in_word(char c) {
-  return std::isalnum(static_cast<unsigned char>(c)) || c == '_';
+bool in_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
+bool is_space(char c) { return std::isspace(static_cast<unsigned char>(c)); }
+
+/// The first character of the word or number that ends before `end`; a number may hold digit separators: 1'000.
+std::size_t start_of_word(const std::string& code, std::size_t end) {
+  std::size_t i = end;
+  while (i > 0 && (in_word(code[i - 1]) || (code[i - 1] == '\'' && i > 1 && in_word(code[i - 2])))) --i;
+  return i;
 }
-bool is_space(char c) {
-  return std::isspace(static_cast<unsigned char>(c));
+
+bool begins_raw_string(const std::string& code, std::size_t quote) {
+  const std::string prefix = code.substr(start_of_word(code, quote), quote - start_of_word(code, quote));
+  return prefix == "R" || prefix == "LR" || prefix == "uR" || prefix == "UR" || prefix == "u8R";
 }
 
 /// The end of the comment or literal that begins at i; i itself if none does.
@@ -44,14 +52,16 @@ std::size_t end_of_text(const std::string& code, std::size_t i) {
     return end == none ? code.size() : end;
   }
   if (code.compare(i, 2, "/*") == 0) return until("*/", i + 2);
-  if (code.compare(i, 2, "R\"") == 0 && (i == 0 || !in_word(code[i - 1]))) {
+  if (code[i] == '"' && begins_raw_string(code, i)) {
     const std::size_t open = code.find('(', i);
     if (open == none) throw Mistake(i, "raw string without (");
-    return until(")" + code.substr(i + 2, open - i - 2) + "\"", open);
+    return until(")" + code.substr(i + 1, open - i - 1) + "\"", open);
   }
-  const bool digit_separator = code[i] == '\'' && i > 0 && in_word(code[i - 1]);
+  const bool digit_separator =
+      code[i] == '\'' && std::isdigit(static_cast<unsigned char>(code[start_of_word(code, i)]));
   if (code[i] != '"' && (code[i] != '\'' || digit_separator)) return i;
   for (std::size_t end = i + 1; end < code.size(); ++end) {
+    if (code[end] == '\n') return end;  // no literal: perhaps the apostrophe of a text that is not compiled
     if (code[end] == '\\')
       ++end;
     else if (code[end] == code[i])
@@ -72,30 +82,36 @@ std::string blank_texts(const std::string& code) {
   return bare;
 }
 
-/// Where the bracket at `close` was opened.
+/// Where the bracket at `close` was opened. Inside of other brackets, < and > are comparisons.
 std::size_t opening(const std::string& bare, std::size_t close) {
-  const char right = bare[close], left = right == '>' ? '<' : right == ')' ? '(' : '[';
-  int depth = 0;
-  for (std::size_t i = close + 1; i-- > 0;) {
-    if (bare[i] == right) ++depth;
-    if (bare[i] == left && --depth == 0) return i;
+  const std::string all_right = ")]}>", all_left = "([{<";
+  const char right = bare[close], left = all_left[all_right.find(right)];
+  for (std::size_t i = close; i-- > 0;) {
+    if (bare[i] == left) return i;
+    if (all_right.find(bare[i]) != none && (bare[i] != '>' || right == '>')) i = opening(bare, i);
   }
   throw Mistake(close, "bracket without its partner");
 }
 
-/// The first character of the kernel's name, given the position behind it: `a::b<T>`, `table[i]`, `(pointer)`.
+/// The first character of the kernel's name, given the position behind it: `a::b<T>`, `table[i]`, `(pointer)`, `x.f`.
 std::size_t start_of_kernel(const std::string& bare, std::size_t end) {
   std::size_t i = end;
   const auto skip_spaces = [&] {
     while (i > 0 && is_space(bare[i - 1])) --i;
   };
   skip_spaces();
-  while (i > 0 && (bare[i - 1] == '>' || bare[i - 1] == ']' || bare[i - 1] == ')')) {
-    i = opening(bare, i - 1);
-    skip_spaces();
+  const std::size_t name_end = i;
+  for (bool more = true; more;) {
+    while (i > 0 && (bare[i - 1] == '>' || bare[i - 1] == ']' || bare[i - 1] == ')')) {
+      i = opening(bare, i - 1);
+      if (bare[i] == '<') skip_spaces();
+    }
+    while (i > 0 && (in_word(bare[i - 1]) || bare[i - 1] == ':')) --i;
+    const std::size_t length = i > 0 && bare[i - 1] == '.' ? 1 : i > 1 && bare.compare(i - 2, 2, "->") == 0 ? 2 : 0;
+    i -= length;
+    more = length > 0;  // the name is a member's
   }
-  while (i > 0 && (in_word(bare[i - 1]) || bare[i - 1] == ':' || bare[i - 1] == '.')) --i;
-  if (i == end) throw Mistake(end, "launch without a kernel");
+  if (i == name_end) throw Mistake(end, "launch without a kernel");
   return i;
 }
 
@@ -112,8 +128,8 @@ std::size_t end_of_configuration(const std::string& bare, std::size_t i) {
 }
 
 void replace(std::string& code, std::string& bare, std::size_t at, std::size_t length, const std::string& text) {
-  code.replace(at, length, text);
-  bare.replace(at, length, text);
+  code.erase(at, length).insert(at, text);
+  bare.erase(at, length).insert(at, text);
 }
 
 void rewrite_launches(std::string& code, std::string& bare) {
@@ -142,16 +158,24 @@ bool in_function(const std::string& bare, std::size_t position) {
 }
 
 void rewrite_dynamic_shared(std::string& code, std::string& bare) {
-  static const std::regex declaration(
-      R"(extern\s+__shared__\s+(?:(?:__align__|alignas)\s*\(\s*\w+\s*\)\s*)?([\w:]+(?:\s+[\w:]+)*?(?:\s*<[^;]*>)?)\s+(\w+)\s*\[\s*\]\s*;)");
-  std::smatch m;
-  for (std::string rest = bare; std::regex_search(rest, m, declaration); rest = bare) {
-    const auto at = static_cast<std::size_t>(m.position()), length = static_cast<std::size_t>(m.length());
+  static const std::regex begin(R"(\bextern\s+__shared__\b)");
+  static const std::regex alignment(R"((__align__|alignas)\s*\(([^()]|\([^()]*\))*\)\s*)");
+  static const std::regex type_and_name(R"(\s*((?:[\w:][^;()\[\]]*?)?[\w>])\s*\b(\w+)\s*\[\s*\]\s*)");
+  for (std::smatch found; std::regex_search(bare, found, begin);) {
+    const auto at = static_cast<std::size_t>(found.position());
     if (!in_function(bare, at)) throw Mistake(at, "declare dynamic shared memory inside the kernel that uses it");
-    std::string text = m.str(1) + "* " + m.str(2) + " = ::cuda_on_cpu::dynamic_shared<" + m.str(1) + ">();";
-    for (const char c : m.str())
-      if (c == '\n') text += '\n';
-    replace(code, bare, at, length, text);
+    const std::size_t end = std::min(bare.find(';', at), bare.size());
+    const std::string declaration = bare.substr(at, end - at), after = declaration.substr(found.str().size());
+    std::smatch parts;
+    const std::string unaligned = std::regex_replace(after, alignment, "");  // it is aligned to 128 bytes anyway
+    if (end == bare.size() || !std::regex_match(unaligned, parts, type_and_name))
+      throw Mistake(at, "extern __shared__ is understood as `extern __shared__ type name[];`");
+    std::string type = parts.str(1);
+    std::replace(type.begin(), type.end(), '\n', ' ');
+    const auto line_breaks = static_cast<std::size_t>(std::count(declaration.begin(), declaration.end(), '\n'));
+    replace(code, bare, at, declaration.size(),
+            std::string(line_breaks, '\n') + type + "* " + parts.str(2) + " = ::cuda_on_cpu::dynamic_shared<" + type +
+                ">()");
   }
 }
 
@@ -178,7 +202,8 @@ int main(int argc, char** argv) {
     std::cerr << argv[1] << ":" << line << ": " << mistake.what() << "\n";
     return 1;
   }
-  std::filesystem::create_directories(std::filesystem::absolute(argv[2]).parent_path());
+  std::error_code ignored;  // what could not be made cannot be written to, below
+  std::filesystem::create_directories(std::filesystem::absolute(argv[2]).parent_path(), ignored);
   std::ofstream output(argv[2]);
   // nvcc includes the CUDA runtime by itself, so this does too
   if (std::string(argv[1]).ends_with(".cu")) output << "#include <cuda_runtime.h>\n";

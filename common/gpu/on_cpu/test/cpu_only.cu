@@ -1,0 +1,254 @@
+// What only the CPU path has: its schedules, lazy streams, memory limit, and what it allows beyond CUDA's promises.
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <set>
+
+#include "semantics/semantics.hpp"
+
+namespace psflip::PSFLIP_PLATFORM {
+namespace {
+
+constexpr std::size_t memory_bytes = 50'000'000;  // main() says so to the runtime
+
+// ---- schedules
+
+__global__ void queue_up(int* next, int* order) { order[atomicAdd(next, 1)] = thread_in_grid(); }
+
+/// The numbers of the threads of a grid, in the order in which they ran.
+std::vector<int> order_of(int blocks, int threads) {
+  DeviceBuffer<int> order(std::size_t(blocks) * threads);
+  result_of<int>(1, [&](int* next) { queue_up<<<blocks, threads>>>(next, order.data()); });
+  return to_host(order);
+}
+
+void expect_order_of_schedule(std::vector<int> order) {
+  const auto numbers = generate(order.size(), [](int i) { return i; });
+  switch (settings().schedule) {
+    case Schedule::forward:
+      EXPECT_EQ(order, numbers);
+      break;
+    case Schedule::reversed:
+      EXPECT_EQ(std::vector(order.rbegin(), order.rend()), numbers);
+      break;
+    case Schedule::shuffled:
+      EXPECT_TRUE(order != numbers || order.size() < 10);
+  }
+  std::sort(order.begin(), order.end());
+  EXPECT_EQ(order, numbers);
+}
+
+TEST(Schedule, OrdersTheThreadsOfABlock) {
+  expect_order_of_schedule(order_of(1, 1000));
+  EXPECT_EQ(order_of(1, 1000) == order_of(1, 1000), settings().schedule != Schedule::shuffled);
+}
+
+TEST(Schedule, OrdersTheBlocksOfAGrid) {
+  if (settings().workers > 1) GTEST_SKIP() << "several workers run blocks in no certain order";
+  for (const int blocks : {1, 2, 3, 1000, 1024}) expect_order_of_schedule(order_of(blocks, 1));
+}
+
+__global__ void queue_up_after_barrier(int* next, int* order) {
+  __syncthreads();
+  order[atomicAdd(next, 1)] = threadIdx.x;
+}
+__global__ void queue_up_after_warp_barrier(int* next, int* order) {
+  __syncwarp();
+  order[atomicAdd(next, 1)] = threadIdx.x;
+}
+
+TEST(Schedule, AlsoOrdersThemBehindABarrier) {
+  for (const auto kernel : {queue_up_after_barrier, queue_up_after_warp_barrier}) {
+    DeviceBuffer<int> order(32);
+    result_of<int>(1, [&](int* next) { kernel<<<1, 32>>>(next, order.data()); });
+    expect_order_of_schedule(to_host(order));
+  }
+}
+
+// ---- streams
+
+TEST(LazyStreams, RunNothingBeforeItMust) {
+  cudaStream_t stream, other;
+  CHECK_CUDA(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+  CHECK_CUDA(cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking));
+  int* pinned;
+  CHECK_CUDA(cudaMallocHost(&pinned, 3 * sizeof(int)));
+  pinned[0] = pinned[1] = pinned[2] = 0;
+  const auto set = [](void* flag) { *static_cast<int*>(flag) = 1; };
+  CHECK_CUDA(cudaLaunchHostFunc(stream, set, &pinned[0]));
+  CHECK_CUDA(cudaLaunchHostFunc(stream, set, &pinned[1]));
+  CHECK_CUDA(cudaLaunchHostFunc(nullptr, set, &pinned[2]));
+  EXPECT_EQ(pinned[0] + pinned[1] + pinned[2], settings().lazy_streams ? 0 : 3);
+  CHECK_CUDA(cudaStreamSynchronize(other));
+  EXPECT_EQ(pinned[0] + pinned[1] + pinned[2], settings().lazy_streams ? 0 : 3) << "an empty stream needs no work";
+  CHECK_CUDA(cudaStreamSynchronize(stream));
+  EXPECT_EQ(pinned[0] + pinned[1], 2);
+  CHECK_CUDA(cudaDeviceSynchronize());
+  EXPECT_EQ(pinned[2], 1);
+  CHECK_CUDA(cudaFreeHost(pinned));
+  CHECK_CUDA(cudaStreamDestroy(stream));
+  CHECK_CUDA(cudaStreamDestroy(other));
+}
+
+TEST(LazyStreams, DoNotOrderNonBlockingStreamsAndTheDefaultStream) {
+  if (!settings().lazy_streams) GTEST_SKIP() << "work runs at once";
+  cudaStream_t stream;
+  CHECK_CUDA(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+  std::set<std::vector<int>> seen;
+  for (int i = 0; i < 100; ++i) {
+    std::vector<int> order;
+    struct Step {
+      std::vector<int>* order;
+      int number;
+    } first = {&order, 1}, second = {&order, 2};
+    const auto note = [](void* step) { static_cast<Step*>(step)->order->push_back(static_cast<Step*>(step)->number); };
+    CHECK_CUDA(cudaLaunchHostFunc(stream, note, &first));
+    CHECK_CUDA(cudaLaunchHostFunc(nullptr, note, &second));
+    CHECK_CUDA(cudaDeviceSynchronize());
+    seen.insert(order);
+  }
+  EXPECT_EQ(seen, (std::set<std::vector<int>>{{1, 2}, {2, 1}}));
+  CHECK_CUDA(cudaStreamDestroy(stream));
+}
+
+// ---- memory
+
+std::size_t free_memory() {
+  std::size_t free = 0, total = 0;
+  CHECK_CUDA(cudaMemGetInfo(&free, &total));
+  EXPECT_EQ(total, memory_bytes);
+  return free;
+}
+
+TEST(Limit, IsKept) {
+  EXPECT_EQ(free_memory(), memory_bytes);
+  char *half, *rest, *none = nullptr, *pinned;
+  CHECK_CUDA(cudaMalloc(&half, memory_bytes / 2));
+  EXPECT_EQ(free_memory(), memory_bytes / 2);
+  EXPECT_EQ(cudaMalloc(&none, memory_bytes / 2 + 1), cudaErrorMemoryAllocation);
+  EXPECT_EQ(cudaGetLastError(), cudaErrorMemoryAllocation);
+  EXPECT_EQ(none, nullptr);
+  EXPECT_EQ(cudaMalloc(&none, SIZE_MAX), cudaErrorMemoryAllocation);
+  cudaGetLastError();
+  CHECK_CUDA(cudaMalloc(&rest, memory_bytes / 2));
+  EXPECT_EQ(free_memory(), 0u);
+
+  CHECK_CUDA(cudaMallocHost(&pinned, memory_bytes + 1));  // the host's memory, which has no limit
+  pinned[memory_bytes] = 1;
+  CHECK_CUDA(cudaSetDevice(1));
+  EXPECT_EQ(free_memory(), memory_bytes) << "each device has its own";
+  CHECK_CUDA(cudaFree(half));  // of device 0
+  CHECK_CUDA(cudaSetDevice(0));
+  EXPECT_EQ(free_memory(), memory_bytes / 2);
+  CHECK_CUDA(cudaFree(rest));
+  CHECK_CUDA(cudaFreeHost(pinned));
+  EXPECT_EQ(free_memory(), memory_bytes);
+}
+
+TEST(Device, DescribesItself) {
+  cudaDeviceProp p;
+  CHECK_CUDA(cudaGetDeviceProperties(&p, 2));
+  EXPECT_STRNE(p.name, "");
+  EXPECT_EQ(p.totalGlobalMem, memory_bytes);
+  EXPECT_EQ(p.multiProcessorCount, static_cast<int>(settings().workers));
+  int value = 0;
+  CHECK_CUDA(cudaDeviceGetAttribute(&value, cudaDevAttrMultiProcessorCount, 2));
+  EXPECT_EQ(value, p.multiProcessorCount);
+  CHECK_CUDA(cudaDeviceGetAttribute(&value, cudaDevAttrMaxSharedMemoryPerBlockOptin, 2));
+  EXPECT_EQ(value, 227 * 1024);
+  EXPECT_EQ(cudaGetDeviceProperties(&p, 3), cudaErrorInvalidDevice);
+  EXPECT_EQ(cudaGetLastError(), cudaErrorInvalidDevice);
+}
+
+// ---- errors that CUDA gives no one number
+
+__global__ void nothing() {}
+
+TEST(Launches, OfImpossibleShapesAreInvalidConfigurations) {
+  nothing<<<1, 1025>>>();
+  EXPECT_EQ(cudaGetLastError(), cudaErrorInvalidConfiguration);
+  nothing<<<dim3(1, 65536), 1>>>();
+  EXPECT_EQ(cudaGetLastError(), cudaErrorInvalidConfiguration);
+}
+
+TEST(Launches, IntoDestroyedStreamsAreRefused) {
+  cudaStream_t stream;
+  CHECK_CUDA(cudaStreamCreate(&stream));
+  CHECK_CUDA(cudaStreamDestroy(stream));
+  nothing<<<1, 1, 0, stream>>>();
+  EXPECT_EQ(cudaGetLastError(), cudaErrorInvalidResourceHandle);
+  EXPECT_EQ(cudaStreamSynchronize(stream), cudaErrorInvalidResourceHandle);
+  EXPECT_EQ(cudaStreamDestroy(stream), cudaErrorInvalidResourceHandle);
+  cudaGetLastError();
+}
+
+/// The programming guide says so. (CUDA 13 runs it on the stream's device instead.)
+TEST(Launches, IntoStreamsOfOtherDevicesAreRefused) {
+  cudaStream_t stream;
+  CHECK_CUDA(cudaStreamCreate(&stream));
+  CHECK_CUDA(cudaSetDevice(1));
+  nothing<<<1, 1, 0, stream>>>();
+  EXPECT_EQ(cudaGetLastError(), cudaErrorInvalidResourceHandle);
+  CHECK_CUDA(cudaSetDevice(0));
+  nothing<<<1, 1, 0, stream>>>();
+  EXPECT_EQ(cudaGetLastError(), cudaSuccess);
+  CHECK_CUDA(cudaStreamDestroy(stream));
+}
+
+// ---- kernels
+
+/// Thread i leaves after i barriers; the last one notes how many came to each. (A GPU may keep a thread in its warp
+/// until the others have left the loop too.)
+__global__ void leave_one_by_one(int* out) {
+  const int i = threadIdx.x, last = blockDim.x - 1;
+  for (int step = 0; step < i; ++step) {
+    const int came = __syncthreads_count(1);
+    if (i == last) out[step] = came;
+  }
+}
+
+TEST(Barriers, CountTheThreadsThatAreLeft) {
+  for (const int size : {2, 32, 33, 1000})
+    EXPECT_EQ(result_of<int>(size - 1, [=](int* out) { leave_one_by_one<<<1, size>>>(out); }),
+              generate(size - 1, [=](int i) { return size - 1 - i; }));
+}
+
+/// (nvcc warns about recursion.)
+__device__ int depths(int depth) {
+  __shared__ int shared;
+  if (threadIdx.x == 0) shared = depth;
+  __syncthreads();
+  const int mine = shared;
+  __syncthreads();
+  return depth > 0 ? mine + depths(depth - 1) : mine;
+}
+__global__ void sum_depths(int* out) { out[thread_in_grid()] = depths(5); }
+
+TEST(SharedMemory, IsOneInARecursion) {
+  EXPECT_EQ(result_of<int>(100 * 64, [](int* out) { sum_depths<<<100, 64>>>(out); }), std::vector<int>(100 * 64, 15));
+}
+
+/// 16 KiB of local memory in each of the threads that wait at once.
+__global__ void fill_stacks(int* out) {
+  volatile int local[4096];
+  for (int i = 0; i < 4096; ++i) local[i] = i + threadIdx.x;
+  __syncthreads();
+  int sum = 0;
+  for (int i = 0; i < 4096; ++i) sum += local[i] - i;
+  out[threadIdx.x] = sum;
+}
+
+TEST(Kernels, HaveLocalMemory) {
+  EXPECT_EQ(result_of<int>(100, [](int* out) { fill_stacks<<<1, 100>>>(out); }),
+            generate(100, [](int i) { return 4096 * i; }));
+}
+
+}  // namespace
+}  // namespace psflip::PSFLIP_PLATFORM
+
+int main(int argc, char** argv) {
+  setenv("PSFLIP_CPU_MEMORY", std::to_string(psflip::PSFLIP_PLATFORM::memory_bytes).c_str(), 1);
+  testing::InitGoogleTest(&argc, argv);
+  return RUN_ALL_TESTS();
+}

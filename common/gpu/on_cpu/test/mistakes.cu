@@ -1,0 +1,417 @@
+// Wrong kernels, each the twin of a right one, for the tools of the CPU path to find.
+//
+//   mistakes NAME right|wrong    prints `same` or `WRONG RESULT`, or dies of its mistake
+//
+// What is expected is computed by the host, one thread, no CUDA. mistakes_test.py knows what each tool must say about
+// each mistake; the lines that it must name are those that end in `// NAME`.
+
+#include <cstdio>
+#include <cstring>
+#include <random>
+#include <string_view>
+#include <vector>
+
+#include "gpu/check.hpp"
+
+namespace {
+
+constexpr int threads = 128, blocks = 8, sites = threads * blocks;
+
+// ---- barriers
+
+template <bool right>
+__global__ void no_barrier(const int* in, int* out) {
+  __shared__ int tile[threads];
+  const int i = threadIdx.x, site = blockIdx.x * threads + i;
+  tile[i] = in[site];  // no_barrier
+  if constexpr (right) __syncthreads();
+  out[site] = i > 0 ? tile[i - 1] : -1;  // no_barrier
+}
+
+template <bool right>
+__global__ void tree_loop(const int* in, int* out) {
+  __shared__ int sum[threads];
+  const int i = threadIdx.x;
+  sum[i] = in[blockIdx.x * threads + i];
+  __syncthreads();
+  for (int half = threads / 2; half > 0; half /= 2) {
+    if (i < half) sum[i] += sum[i + half];  // tree_loop
+    if constexpr (right) __syncthreads();
+  }
+  if (i == 0) out[blockIdx.x] = sum[0];
+}
+
+template <bool right>
+__global__ void write_after_read(const int* in, int* out) {
+  __shared__ int ring[threads];
+  const int i = threadIdx.x, site = blockIdx.x * threads + i;
+  ring[i] = in[site];
+  __syncthreads();
+  const int sum = ring[i] + ring[(i + 1) % threads];  // write_after_read
+  if constexpr (right) __syncthreads();
+  ring[i] = sum;  // write_after_read
+  __syncthreads();
+  out[site] = ring[i];
+}
+
+template <bool right>
+__global__ void divergent_barrier(const int* in, int* out) {
+  __shared__ int tile[threads];
+  const int i = threadIdx.x, site = blockIdx.x * threads + i;
+  if constexpr (right) {
+    tile[i] = i < 64 ? in[site] : -in[site];
+    __syncthreads();
+  } else if (i < 64) {
+    tile[i] = in[site];
+    __syncthreads();  // divergent_barrier
+  } else {
+    tile[i] = -in[site];
+    __syncthreads();  // divergent_barrier
+  }
+  out[site] = tile[threads - 1 - i];
+}
+
+// ---- warps
+
+template <bool right>
+__global__ void warp_synchronous(const int* in, int* out) {
+  __shared__ int sum[threads];
+  const int i = threadIdx.x, lane = i % 32;
+  sum[i] = in[blockIdx.x * threads + i];
+  __syncwarp();
+  for (int half = 16; half > 0; half /= 2) {
+    if (lane < half) sum[i] += sum[i + half];  // warp_synchronous
+    if constexpr (right) __syncwarp();
+  }
+  if (lane == 0) out[(blockIdx.x * threads + i) / 32] = sum[i];
+}
+
+template <bool right>
+__global__ void no_warp_barrier(const int* in, int* out) {
+  __shared__ int tile[threads];
+  const int i = threadIdx.x, site = blockIdx.x * threads + i;
+  tile[i] = 0;
+  __syncwarp();
+  tile[i] = in[site];  // no_warp_barrier
+  if constexpr (right) __syncwarp();
+  out[site] = i % 32 > 0 ? tile[i - 1] : -1;  // no_warp_barrier
+}
+
+template <bool right>
+__global__ void missing_lane(const int* in, int* out) {
+  const int i = threadIdx.x, site = blockIdx.x * threads + i;
+  int next = -1;
+  if (right || i % 32 != 7) next = __shfl_down_sync(0xffffffffu, in[site], 1);  // missing_lane
+  __syncthreads();                                                              // missing_lane
+  out[site] = next;
+}
+
+template <bool right>
+__global__ void returned_lane(const int* in, int* out) {
+  const int i = threadIdx.x, site = blockIdx.x * threads + i;
+  if (!right && i % 32 == 31) {
+    out[site] = in[site];
+    return;
+  }
+  out[site] = __shfl_down_sync(0xffffffffu, in[site], 1);  // returned_lane
+}
+
+template <bool right>
+__global__ void left_out_of_mask(const int* in, int* out) {
+  const int site = blockIdx.x * threads + threadIdx.x;
+  const unsigned mask = right ? 0xffffffffu : 0x7fffffffu;
+  out[site] = __shfl_down_sync(mask, in[site], 1);  // left_out_of_mask
+}
+
+template <bool right>
+__global__ void two_operations(const int* in, int* out) {
+  const int i = threadIdx.x, site = blockIdx.x * threads + i;
+  if (right || i % 32 < 16)
+    out[site] = __shfl_down_sync(0xffffffffu, in[site], 1);  // two_operations
+  else
+    out[site] = __any_sync(0xffffffffu, in[site]);  // two_operations
+}
+
+// ---- memory
+
+template <bool right>
+__global__ void counter(const int* in, int* out) {
+  __shared__ int odd;
+  if (threadIdx.x == 0) odd = 0;
+  __syncthreads();
+  if (in[blockIdx.x * threads + threadIdx.x] % 2 != 0) {
+    if constexpr (right)
+      atomicAdd(&odd, 1);
+    else
+      ++odd;  // counter
+  }
+  __syncthreads();
+  if (threadIdx.x == 0) out[blockIdx.x] = odd;
+}
+
+/// A chain of 0 and 1 with fixed ends; each site takes the majority of itself and its neighbours.
+__global__ void update_chain(const int* now, int* next) {
+  const int site = blockIdx.x * threads + threadIdx.x;
+  if (site == 0 || site == sites - 1) return;
+  const int sum = now[site - 1] + now[site] + now[site + 1];  // in_place
+  next[site] = sum > 1;                                       // in_place
+}
+
+template <bool right>
+__global__ void global_overrun(const int* in, int* out) {
+  const int site = blockIdx.x * threads + threadIdx.x;
+  if (!right || site < sites) out[site] = in[site % sites];  // global_overrun
+}
+
+/// The array lies in a structure, so that what is overwritten is known: alone, it could be anything.
+template <bool right>
+__global__ void static_shared_overrun(const int* in, int* out) {
+  __shared__ struct { int tile[threads], victim[threads]; } shared;
+  const int i = threadIdx.x, site = blockIdx.x * threads + i;
+  shared.tile[right ? i : i + 1] = in[site];  // static_shared_overrun
+  __syncthreads();
+  out[site] = shared.tile[i];
+}
+
+template <bool right>
+__global__ void dynamic_shared_overrun(const int* in, int* out) {
+  extern __shared__ int tile[];
+  const int i = threadIdx.x, site = blockIdx.x * threads + i;
+  tile[right ? i : i + 1] = in[site];  // dynamic_shared_overrun
+  __syncthreads();
+  out[site] = tile[i];
+}
+
+template <bool right>
+__global__ void unwritten_shared(const int* in, int* out) {
+  extern __shared__ int odd[];
+  if (right && threadIdx.x == 0) odd[0] = 0;
+  __syncthreads();
+  if (in[blockIdx.x * threads + threadIdx.x] % 2 != 0) atomicAdd(&odd[0], 1);
+  __syncthreads();
+  if (threadIdx.x == 0) out[blockIdx.x] = odd[0];
+}
+
+template <bool right>
+__global__ void texture_of_bytes(cudaTextureObject_t bytes, int* out) {
+  const int site = blockIdx.x * threads + threadIdx.x;
+  if constexpr (right)
+    out[site] = tex1Dfetch<unsigned char>(bytes, site * static_cast<int>(sizeof(int)));
+  else
+    out[site] = tex1Dfetch<int>(bytes, site);  // texture_type
+}
+
+__global__ void copy(const int* in, int* out) {
+  const int site = blockIdx.x * threads + threadIdx.x;
+  out[site] = in[site];
+}
+
+// ---- how they are run
+
+using Sites = std::vector<int>;
+constexpr std::size_t bytes = sites * sizeof(int);
+
+struct DeviceArrays {
+  int *in = nullptr, *out = nullptr;
+
+  explicit DeviceArrays(const Sites& input) {
+    CHECK_CUDA(cudaMalloc(&in, bytes));
+    CHECK_CUDA(cudaMalloc(&out, bytes));
+    CHECK_CUDA(cudaMemcpy(in, input.data(), bytes, cudaMemcpyHostToDevice));
+    CHECK_CUDA(cudaMemset(out, 0, bytes));
+  }
+  Sites result() const {
+    CHECK_CUDA(cudaGetLastError());
+    Sites all(sites);
+    CHECK_CUDA(cudaMemcpy(all.data(), out, bytes, cudaMemcpyDeviceToHost));
+    return all;
+  }
+};
+
+template <auto kernel, int grid = blocks>
+Sites run(const Sites& input) {
+  const DeviceArrays device(input);
+  kernel<<<grid, threads, threads * sizeof(int)>>>(device.in, device.out);
+  return device.result();
+}
+
+template <bool right>
+Sites in_place(const Sites& input) {
+  const DeviceArrays device(input);
+  CHECK_CUDA(cudaMemcpy(device.out, input.data(), bytes, cudaMemcpyHostToDevice));
+  update_chain<<<blocks, threads>>>(right ? device.in : device.out, device.out);
+  return device.result();
+}
+
+template <bool right>
+Sites texture_type(const Sites& input) {
+  const DeviceArrays device(input);
+  cudaResourceDesc resource{};
+  resource.resType = cudaResourceTypeLinear;
+  resource.res.linear = {device.in, cudaCreateChannelDesc<unsigned char>(), bytes};
+  cudaTextureDesc description{};
+  cudaTextureObject_t texture;
+  CHECK_CUDA(cudaCreateTextureObject(&texture, &resource, &description, nullptr));
+  texture_of_bytes<right><<<blocks, threads>>>(texture, device.out);
+  CHECK_CUDA(cudaDeviceSynchronize());
+  CHECK_CUDA(cudaDestroyTextureObject(texture));
+  return device.result();
+}
+
+/// The result lies on device 1; a kernel of device 0 writes it.
+template <bool right>
+Sites other_device(const Sites& input) {
+  CHECK_CUDA(cudaSetDevice(1));
+  const DeviceArrays there(input);
+  CHECK_CUDA(cudaDeviceSynchronize());
+  CHECK_CUDA(cudaSetDevice(0));
+  const DeviceArrays here(input);
+  if constexpr (right) CHECK_CUDA(cudaDeviceEnablePeerAccess(1, 0));
+  copy<<<blocks, threads>>>(here.in, there.out);
+  CHECK_CUDA(cudaDeviceSynchronize());
+  return there.result();
+}
+
+template <bool right>
+Sites host_reads(const Sites& input) {
+  const DeviceArrays device(input);
+  copy<<<blocks, threads>>>(device.in, device.out);
+  CHECK_CUDA(cudaDeviceSynchronize());
+  return right ? device.result() : Sites(device.out, device.out + sites);
+}
+
+template <bool right>
+Sites host_writes(const Sites& input) {
+  const DeviceArrays device(Sites(sites, -1));
+  CHECK_CUDA(cudaDeviceSynchronize());
+  if constexpr (right)
+    CHECK_CUDA(cudaMemcpy(device.in, input.data(), bytes, cudaMemcpyHostToDevice));
+  else
+    std::memcpy(device.in, input.data(), bytes);
+  copy<<<blocks, threads>>>(device.in, device.out);
+  return device.result();
+}
+
+template <bool right>
+Sites no_stream_sync(const Sites& input) {
+  const DeviceArrays device(input);
+  cudaStream_t stream;
+  int* pinned;
+  CHECK_CUDA(cudaStreamCreate(&stream));
+  CHECK_CUDA(cudaMallocHost(&pinned, bytes));
+  std::memset(pinned, 0, bytes);
+  copy<<<blocks, threads, 0, stream>>>(device.in, device.out);
+  CHECK_CUDA(cudaMemcpyAsync(pinned, device.out, bytes, cudaMemcpyDeviceToHost, stream));
+  if constexpr (right) CHECK_CUDA(cudaStreamSynchronize(stream));
+  return Sites(pinned, pinned + sites);
+}
+
+/// The sites pass from array to array, each time in a stream of its own.
+template <bool right>
+Sites no_event(const Sites& input) {
+  constexpr int copies = 8;
+  const DeviceArrays device(input);
+  int *from = device.in, *to;
+  cudaEvent_t copied;
+  CHECK_CUDA(cudaEventCreate(&copied));
+  for (int k = 1; k <= copies; ++k, from = to) {
+    cudaStream_t stream;
+    CHECK_CUDA(cudaStreamCreate(&stream));
+    CHECK_CUDA(cudaMalloc(&to, bytes));
+    if (right && k > 1) CHECK_CUDA(cudaStreamWaitEvent(stream, copied));
+    copy<<<blocks, threads, 0, stream>>>(from, k < copies ? to : device.out);
+    CHECK_CUDA(cudaEventRecord(copied, stream));
+  }
+  CHECK_CUDA(cudaDeviceSynchronize());
+  return device.result();
+}
+
+// ---- what is expected at a site; where a mistake has fewer results than sites, the rest stays 0
+
+int sum(const Sites& in, int first, int count) {
+  int total = 0;
+  for (int i = first; i < first + count; ++i) total += in[i];
+  return total;
+}
+int odd_ones(const Sites& in, int block) {
+  int count = 0;
+  for (int i = 0; i < threads; ++i) count += in[block * threads + i] % 2;
+  return count;
+}
+int unchanged(const Sites& in, int site) { return in[site]; }
+int left_neighbour(const Sites& in, int site) { return site % threads > 0 ? in[site - 1] : -1; }
+int left_in_warp(const Sites& in, int site) { return site % 32 > 0 ? in[site - 1] : -1; }
+int sum_of_block(const Sites& in, int block) { return block < blocks ? sum(in, block * threads, threads) : 0; }
+int sum_of_warp(const Sites& in, int warp) { return warp < sites / 32 ? sum(in, warp * 32, 32) : 0; }
+int odd_in_block(const Sites& in, int block) { return block < blocks ? odd_ones(in, block) : 0; }
+int sum_with_next(const Sites& in, int site) {
+  const int next = site % threads < threads - 1 ? site + 1 : site + 1 - threads;
+  return in[site] + in[next];
+}
+int half_negative(const Sites& in, int site) {
+  const int i = site % threads, mirror = site - i + threads - 1 - i;
+  return i < 64 ? -in[mirror] : in[mirror];
+}
+int next_in_warp(const Sites& in, int site) { return in[site % 32 < 31 ? site + 1 : site]; }
+int majority_of_three(const Sites& in, int site) {
+  return site == 0 || site == sites - 1 ? in[site] : sum(in, site - 1, 3) > 1;
+}
+
+struct Mistake {
+  std::string_view name;
+  Sites (*right)(const Sites&);
+  Sites (*wrong)(const Sites&);
+  int (*expected)(const Sites&, int);
+};
+
+const Mistake mistakes[] = {
+    {"no_barrier", run<no_barrier<true>>, run<no_barrier<false>>, left_neighbour},
+    {"tree_loop", run<tree_loop<true>>, run<tree_loop<false>>, sum_of_block},
+    {"write_after_read", run<write_after_read<true>>, run<write_after_read<false>>, sum_with_next},
+    {"divergent_barrier", run<divergent_barrier<true>>, run<divergent_barrier<false>>, half_negative},
+    {"warp_synchronous", run<warp_synchronous<true>>, run<warp_synchronous<false>>, sum_of_warp},
+    {"no_warp_barrier", run<no_warp_barrier<true>>, run<no_warp_barrier<false>>, left_in_warp},
+    {"missing_lane", run<missing_lane<true>>, run<missing_lane<false>>, next_in_warp},
+    {"returned_lane", run<returned_lane<true>>, run<returned_lane<false>>, next_in_warp},
+    {"left_out_of_mask", run<left_out_of_mask<true>>, run<left_out_of_mask<false>>, next_in_warp},
+    {"two_operations", run<two_operations<true>>, run<two_operations<false>>, next_in_warp},
+    {"counter", run<counter<true>>, run<counter<false>>, odd_in_block},
+    {"in_place", in_place<true>, in_place<false>, majority_of_three},
+    {"global_overrun", run<global_overrun<true>, blocks + 1>, run<global_overrun<false>, blocks + 1>, unchanged},
+    {"static_shared_overrun", run<static_shared_overrun<true>>, run<static_shared_overrun<false>>, unchanged},
+    {"dynamic_shared_overrun", run<dynamic_shared_overrun<true>>, run<dynamic_shared_overrun<false>>, unchanged},
+    {"unwritten_shared", run<unwritten_shared<true>>, run<unwritten_shared<false>>, odd_in_block},
+    {"texture_type", texture_type<true>, texture_type<false>, unchanged},
+    {"other_device", other_device<true>, other_device<false>, unchanged},
+    {"host_reads", host_reads<true>, host_reads<false>, unchanged},
+    {"host_writes", host_writes<true>, host_writes<false>, unchanged},
+    {"no_stream_sync", no_stream_sync<true>, no_stream_sync<false>, unchanged},
+    {"no_event", no_event<true>, no_event<false>, unchanged},
+};
+
+/// Zeros and ones without a pattern.
+Sites input() {
+  Sites all(sites);
+  std::minstd_rand random;
+  for (int& site : all) site = static_cast<int>(random() >> 16 & 1);
+  return all;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::string_view name = argc == 3 ? argv[1] : "", version = argc == 3 ? argv[2] : "";
+  for (const Mistake& mistake : mistakes) {
+    if (mistake.name != name || (version != "right" && version != "wrong")) continue;
+    const Sites in = input(), result = (version == "right" ? mistake.right : mistake.wrong)(in);
+    for (int i = 0; i < sites; ++i) {
+      if (result[i] == mistake.expected(in, i)) continue;
+      std::puts("WRONG RESULT");
+      return 1;
+    }
+    std::puts("same");
+    return 0;
+  }
+  std::fputs("usage: mistakes NAME right|wrong\n", stderr);
+  return 2;
+}

@@ -1,0 +1,179 @@
+#!/usr/bin/env python3
+"""mistakes_test.py NAME BUILD=PROGRAM ...: runs a mistake of mistakes.cu, and its right twin, under every tool.
+
+The builds are plain, address (ASan and UBSan) and thread (TSan). The twin must give the right result under each tool,
+without a word on stderr. The mistake must do exactly what TABLE says; a tool that finds it must name the lines of
+mistakes.cu that end in `// NAME`, and no others.
+"""
+import os
+import re
+import resource
+import signal
+import subprocess
+import sys
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+SOURCE = Path(__file__).with_name("mistakes.cu")
+
+# The tools: which build runs, in which environment, with how many seeds.
+TOOLS = {
+    "forward": ("plain", {"PSFLIP_SCHEDULE": "forward"}, 1),
+    "reversed": ("plain", {"PSFLIP_SCHEDULE": "reversed"}, 1),
+    "shuffled": ("plain", {"PSFLIP_SCHEDULE": "shuffled:{seed}"}, 4),
+    "address": ("address", {}, 1),
+    "thread": ("thread", {}, 1),
+    "guard": ("plain", {"PSFLIP_GUARD": "1"}, 1),
+    "lazy": ("plain", {"PSFLIP_LAZY_STREAMS": "1"}, 1),
+}
+
+
+@dataclass(frozen=True)
+class Outcome:
+    code: int
+    stdout: str
+    stderr: str = r"\A\Z"  # a regular expression; nothing unless told
+    names_lines: bool = False
+
+
+HIDDEN = Outcome(0, "same\n")
+WRONG = Outcome(1, "WRONG RESULT\n")
+
+
+def abort(message):
+    return Outcome(-signal.SIGABRT, "", message, names_lines=True)
+
+
+def crash(message):
+    return Outcome(-signal.SIGSEGV, "", message)
+
+
+def sanitizer(message, code=1):
+    return Outcome(code, "", message, names_lines=True)
+
+
+def race(seen):
+    """A data race; the program runs on to the result that it has in the forward schedule."""
+    return replace(seen, code=66, stderr="WARNING: ThreadSanitizer: data race", names_lines=True)
+
+
+def row(forward, reversed_, shuffled, **found_by):
+    """What the three schedules show, and what the other tools do; those not named see what forward shows."""
+    others = dict.fromkeys(["address", "thread", "guard", "lazy"], forward)
+    return {"forward": forward, "reversed": reversed_, "shuffled": shuffled, **others, **found_by}
+
+
+def everywhere(outcome, **others):
+    return row(outcome, outcome, outcome, **others)
+
+
+TOUCHED = r"touched 0x\w+"
+OVERRUN = crash(rf"\Acrash: block \(8,0,0\) thread \(\d+,0,0\) {TOUCHED}, just behind an array in device memory\n\Z")
+HOST_TOUCH = crash(rf"\Acrash: host code {TOUCHED}, inside device memory, which this code may not touch\n\Z")
+KERNEL_TOUCH = crash(rf"\A(crash: block .* {TOUCHED}, inside device memory, which this code may not touch\n){{1,2}}\Z")
+
+
+def stops(message):
+    """A CUDA thread that ends the program."""
+    return abort(rf"\A.*: block \(\d,0,0\) thread \(\d+,0,0\) {message}\n\Z")
+
+
+DEADLOCK = abort(r"\Adeadlock in block \(\d,0,0\): 128 of its 128 threads wait for threads that will not come\n"
+                 r".*: 4 threads wait at this barrier\n"
+                 r"(.*: warp \d, lanes ffffff7f of mask ffffffff wait at this warp operation\n){4}\Z")
+
+TABLE = {
+    "no_barrier": row(HIDDEN, WRONG, WRONG, thread=race(HIDDEN)),
+    # Reversed, a thread's partners have done all their sums before it begins: as if there were a barrier.
+    "tree_loop": row(WRONG, HIDDEN, WRONG, thread=race(WRONG)),
+    "write_after_read": everywhere(WRONG, thread=race(WRONG)),
+    "in_place": everywhere(WRONG, thread=race(WRONG)),
+    "counter": everywhere(HIDDEN, thread=race(HIDDEN)),
+    "no_warp_barrier": row(HIDDEN, WRONG, WRONG, thread=race(HIDDEN)),
+    "warp_synchronous": row(WRONG, HIDDEN, WRONG, thread=race(WRONG)),
+    "divergent_barrier": everywhere(stops(r"waits at another barrier than the threads before it, which are at\n.*:")),
+    "missing_lane": everywhere(DEADLOCK),
+    "returned_lane": everywhere(stops("shuffles with a lane that has returned")),
+    "left_out_of_mask": everywhere(stops("calls a warp operation whose mask leaves it out")),
+    "two_operations": everywhere(stops(r"calls another warp operation than the lanes that wait for it at\n.*:")),
+    "global_overrun": everywhere(OVERRUN, address=sanitizer("AddressSanitizer: heap-buffer-overflow"),
+                                 thread=sanitizer("ThreadSanitizer: SEGV on unknown address", code=66)),
+    "static_shared_overrun": everywhere(WRONG, address=sanitizer(r"runtime error: index 128 out of bounds")),
+    "dynamic_shared_overrun": everywhere(WRONG, address=sanitizer("AddressSanitizer: use-after-poison")),
+    "unwritten_shared": everywhere(WRONG),
+    "texture_type": everywhere(stops("fetches elements of a size that the texture does not have")),
+    "other_device": everywhere(HIDDEN, guard=KERNEL_TOUCH),
+    "host_reads": everywhere(HIDDEN, guard=HOST_TOUCH),
+    "host_writes": everywhere(HIDDEN, guard=HOST_TOUCH),
+    "no_stream_sync": everywhere(HIDDEN, lazy=WRONG),
+    "no_event": everywhere(HIDDEN, lazy=WRONG),
+}
+
+
+def lines_marked(name):
+    return {number for number, line in enumerate(SOURCE.read_text().splitlines(), 1) if line.endswith(f"// {name}")}
+
+
+def lines_named(report):
+    """The lines of mistakes.cu that the messages begin with, and the innermost of each stack of a bad access."""
+    lines, in_access = set(), False
+    for text in report.splitlines():
+        begins = re.match(r"\S*mistakes\.cu:(\d+):", text)
+        frame = re.match(r"\s+#\d+ .*mistakes\.cu:(\d+)", text)
+        if begins:
+            lines.add(int(begins[1]))
+        if re.search(r"\b(read|write) of size|caused by a (read|write)", text, re.I):
+            in_access = True
+        elif in_access and frame:
+            lines.add(int(frame[1]))
+            in_access = False
+        elif not text:
+            in_access = False
+    return lines
+
+
+def run(program, name, version, environment):
+    # Two workers on every machine, so that blocks do run at once and shared memory does pass from block to block.
+    environment = {"PATH": os.environ["PATH"], "PSFLIP_CPU_WORKERS": "2", "PSFLIP_CPU_DEVICES": "2", **environment}
+    command = [program, name, version]
+    result = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
+    if "FATAL: ThreadSanitizer" in result.stderr:  # it does not bear the addresses that this kernel gives at random
+        result = subprocess.run(["setarch", "-R", *command], env=environment, capture_output=True, text=True, timeout=60)
+    return result
+
+
+def difference(result, expected, lines):
+    if result.returncode != expected.code:
+        return f"exit code {result.returncode} instead of {expected.code}"
+    if result.stdout != expected.stdout:
+        return f"it printed {result.stdout!r} instead of {expected.stdout!r}"
+    if not re.search(expected.stderr, result.stderr):
+        return f"stderr does not match {expected.stderr!r}"
+    if expected.names_lines and lines_named(result.stderr) != lines:
+        return f"it named the lines {sorted(lines_named(result.stderr))} instead of {sorted(lines)}"
+    return None
+
+
+def main(name, programs):
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # the crashes are wanted, their memory images are not
+    failures = runs = 0
+    lines = lines_marked(name)
+    for tool, (build, environment, seeds) in TOOLS.items():
+        if build not in programs:
+            continue
+        for seed in range(1, seeds + 1):
+            variables = {key: value.format(seed=seed) for key, value in environment.items()}
+            for version, expected in (("right", HIDDEN), ("wrong", TABLE[name][tool])):
+                result = run(programs[build], name, version, variables)
+                problem = difference(result, expected, lines)
+                print(f"{tool:10} {seed} {version:6} {problem or 'as expected'}")
+                runs += 1
+                if problem:
+                    failures += 1
+                    print(result.stdout + result.stderr)
+    print(f"{runs} runs, {failures} not as expected")
+    return 1 if failures or not runs else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1], dict(argument.split("=", 1) for argument in sys.argv[2:])))
