@@ -20,7 +20,7 @@ __device__ int sum_of_five(const Spin* spins, int x, int y, int n) {
   const int left = x > 0 ? -1 : n - 1, right = x < n - 1 ? 1 : 1 - n;
   const std::ptrdiff_t last_row = std::ptrdiff_t(n) * (n - 1);
   const std::ptrdiff_t above = y > 0 ? -n : last_row, below = y < n - 1 ? n : -last_row;
-  return spin[0] + spin[left] + spin[right] + spin[above] + spin[below];
+  return spin[below] + spin[0] + spin[right] + spin[left] + spin[above];  // the one not cached yet sets out first
 }
 
 template <class Spin, int b>
