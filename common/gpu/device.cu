@@ -11,29 +11,25 @@
 namespace psflip::PSFLIP_PLATFORM {
 
 std::vector<DeviceReport> devices() {
-  int count = 0, selected = 0;
+  int count = 0;
   if (cudaGetDeviceCount(&count) != cudaSuccess) {  // no driver, or no device
     cudaGetLastError();
     return {};
   }
   std::vector<DeviceReport> reports;
-  if (count > 0) CHECK_CUDA(cudaGetDevice(&selected));
   for (int i = 0; i < count; ++i) {
-    cudaDeviceProp p;
-    DeviceReport r;
-    CHECK_CUDA(cudaGetDeviceProperties(&p, i));
-    CHECK_CUDA(cudaSetDevice(i));
-    CHECK_CUDA(cudaMemGetInfo(&r.free_memory_bytes, &r.memory_bytes));
-    r.name = p.name;
-    r.platform = PSFLIP_STRING(PSFLIP_PLATFORM);
-    r.index = i;
-    r.multiprocessors = p.multiProcessorCount;
-    r.shared_memory_per_block = p.sharedMemPerBlockOptin;
-    r.l2_bytes = static_cast<std::size_t>(p.l2CacheSize);
-    reports.push_back(r);
+    cudaDeviceProp properties;
+    CHECK_CUDA(cudaGetDeviceProperties(&properties, i));
+    reports.push_back({properties.name, PSFLIP_STRING(PSFLIP_PLATFORM), i});
   }
-  if (count > 0) CHECK_CUDA(cudaSetDevice(selected));
   return reports;
+}
+
+std::size_t free_memory(int device) {
+  std::size_t free = 0, total = 0;
+  CHECK_CUDA(cudaSetDevice(device));
+  CHECK_CUDA(cudaMemGetInfo(&free, &total));
+  return free;
 }
 
 double copy_bandwidth(int device, std::size_t bytes, int repetitions) {

@@ -4,6 +4,7 @@
 /// steps left is checked: a kernel that is fast because it is wrong ends as an error, not as a figure.
 
 #include <benchmark/benchmark.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -128,6 +129,16 @@ double host_copy_bandwidth(std::size_t bytes, int repetitions) {
   return 2 * static_cast<double>(bytes) / seconds[static_cast<std::size_t>(repetitions / 2)];
 }
 
+std::size_t free_memory([[maybe_unused]] const DeviceReport& device) {
+#if PSFLIP_HAS_GPU
+  if (device.platform == "gpu") return gpu::free_memory(device.index);
+#endif
+#if PSFLIP_HAS_CPU
+  if (device.platform == "cpu") return cpu::free_memory(device.index);
+#endif
+  return static_cast<std::size_t>(sysconf(_SC_AVPHYS_PAGES) * sysconf(_SC_PAGESIZE));
+}
+
 /// Bytes read and written a second when the device copies its own memory.
 double copy_bandwidth([[maybe_unused]] const DeviceReport& device, std::size_t bytes, int repetitions) {
 #if PSFLIP_HAS_GPU
@@ -147,7 +158,7 @@ void measure_copy(benchmark::State& state, Session& session) {
     const std::size_t widest = std::ranges::count(session.options.storages, "int32") ? 4 : 1;
     const std::size_t beyond_caches = std::size_t{device.platform == "gpu" ? 1024U : 64U} << 20;
     // Two buffers of a quarter each leave room for whoever else uses the device.
-    const std::size_t bytes = std::min(std::max(size * size * widest, beyond_caches), device.free_memory_bytes / 4);
+    const std::size_t bytes = std::min(std::max(size * size * widest, beyond_caches), free_memory(device) / 4);
     const double bytes_per_second = copy_bandwidth(device, bytes, 20);
     for ([[maybe_unused]] auto iteration : state) {
       state.SetIterationTime(2 * static_cast<double>(bytes) / bytes_per_second);
