@@ -109,14 +109,4 @@ cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned flags) {
   return peers.insert({current, peer}).second ? cudaSuccess : report(cudaErrorPeerAccessAlreadyEnabled);
 }
 
-cudaError_t cudaDriverGetVersion(int* version) {
-  *version = 0;  // no driver here
-  return cudaSuccess;
-}
-
-cudaError_t cudaRuntimeGetVersion(int* version) {
-  *version = 13000;  // the interface that this follows
-  return cudaSuccess;
-}
-
 }  // namespace cuda_on_cpu

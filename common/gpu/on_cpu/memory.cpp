@@ -137,7 +137,7 @@ cudaError_t locate(const void* address, std::size_t bytes, cudaMemoryType* type)
   return begin == nullptr || registry.find(address, bytes) != nullptr ? cudaSuccess : cudaErrorInvalidValue;
 }
 
-bool on_device(cudaMemoryType type) { return type == cudaMemoryTypeDevice || type == cudaMemoryTypeManaged; }
+bool on_device(cudaMemoryType type) { return type == cudaMemoryTypeDevice; }
 bool on_host(cudaMemoryType type) { return type != cudaMemoryTypeDevice; }
 
 bool direction_fits(cudaMemcpyKind kind, cudaMemoryType target, cudaMemoryType source) {
@@ -221,9 +221,6 @@ cudaError_t cudaMalloc(void** pointer, std::size_t bytes) { return allocate(poin
 cudaError_t cudaMallocHost(void** pointer, std::size_t bytes) { return allocate(pointer, bytes, cudaMemoryTypeHost); }
 cudaError_t cudaHostAlloc(void** pointer, std::size_t bytes, unsigned) {
   return allocate(pointer, bytes, cudaMemoryTypeHost);
-}
-cudaError_t cudaMallocManaged(void** pointer, std::size_t bytes, unsigned) {
-  return allocate(pointer, bytes, cudaMemoryTypeManaged);
 }
 
 cudaError_t cudaFree(void* pointer) { return release(pointer, false); }

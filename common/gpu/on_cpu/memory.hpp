@@ -22,7 +22,7 @@ enum cudaMemcpyKind {
   cudaMemcpyDefault,
 };
 
-enum cudaMemoryType { cudaMemoryTypeUnregistered, cudaMemoryTypeHost, cudaMemoryTypeDevice, cudaMemoryTypeManaged };
+enum cudaMemoryType { cudaMemoryTypeUnregistered, cudaMemoryTypeHost, cudaMemoryTypeDevice };
 
 struct cudaPointerAttributes {
   cudaMemoryType type;
@@ -37,7 +37,6 @@ cudaError_t cudaFree(void* pointer);
 cudaError_t cudaMallocHost(void** pointer, std::size_t bytes);
 cudaError_t cudaHostAlloc(void** pointer, std::size_t bytes, unsigned flags);
 cudaError_t cudaFreeHost(void* pointer);
-cudaError_t cudaMallocManaged(void** pointer, std::size_t bytes, unsigned flags = 1);
 cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* total);
 cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* pointer);
 
@@ -63,10 +62,6 @@ cudaError_t cudaMallocHost(T** pointer, std::size_t bytes) {
 template <class T>
 cudaError_t cudaHostAlloc(T** pointer, std::size_t bytes, unsigned flags) {
   return cudaHostAlloc(reinterpret_cast<void**>(pointer), bytes, flags);
-}
-template <class T>
-cudaError_t cudaMallocManaged(T** pointer, std::size_t bytes, unsigned flags = 1) {
-  return cudaMallocManaged(reinterpret_cast<void**>(pointer), bytes, flags);
 }
 
 /// While one lives, kernels of `device` may touch what that device may: its own memory and its peers'. It matters with

@@ -179,15 +179,6 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned flags) {
   return cudaSuccess;
 }
 
-cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned flags, int) {
-  return cudaStreamCreateWithFlags(stream, flags);
-}
-
-cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
-  *least = *greatest = 0;
-  return cudaSuccess;
-}
-
 cudaError_t cudaStreamDestroy(cudaStream_t stream) {
   const Lock lock(queue().mutex);
   if (!queue().streams.contains(stream)) return report(cudaErrorInvalidResourceHandle);
