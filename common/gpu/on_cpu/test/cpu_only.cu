@@ -244,6 +244,20 @@ TEST(Kernels, HaveLocalMemory) {
             generate(100, [](int i) { return 4096 * i; }));
 }
 
+// Aligned as a texture has to be, so that nothing but its being host memory is wrong with it.
+TEST(Textures, RefuseHostMemory) {
+  alignas(512) static int host[1000];
+  cudaResourceDesc resource{};
+  resource.resType = cudaResourceTypeLinear;
+  resource.res.linear.devPtr = host;
+  resource.res.linear.desc = cudaCreateChannelDesc<int>();
+  resource.res.linear.sizeInBytes = sizeof host;
+  const cudaTextureDesc description{cudaReadModeElementType};
+  cudaTextureObject_t texture = 0;
+  EXPECT_EQ(cudaCreateTextureObject(&texture, &resource, &description, nullptr), cudaErrorInvalidValue);
+  EXPECT_EQ(cudaGetLastError(), cudaErrorInvalidValue);
+}
+
 }  // namespace
 }  // namespace psflip::PSFLIP_PLATFORM
 
