@@ -37,6 +37,14 @@ TEST(Host, HasAProcessorAndMemory) {
   EXPECT_GT(host_memory_bytes(), 1 << 24);
 }
 
+TEST(Host, SaysBytesInThreeDigits) {
+  EXPECT_EQ(readable_bytes(0), "0 MB");
+  EXPECT_EQ(readable_bytes(1.234e6), "1.23 MB");
+  EXPECT_EQ(readable_bytes(1.5e9), "1.5 GB");
+  EXPECT_EQ(readable_bytes(999.6e9), "1 TB");
+  EXPECT_EQ(readable_bytes(2e24), "2e+06 EB");
+}
+
 // ---- How a program ends
 
 struct Ending {
@@ -71,17 +79,12 @@ TEST(RunProgram, HelpGoesToStandardOutputAndDoesNoWork) {
 }
 
 TEST(RunProgram, RefusesWrongOptionsInOneLine) {
-  const std::vector<std::vector<const char*>> wrong = {{"--sise", "3"},
-                                                       {"3"},
-                                                       {"--size"},
-                                                       {"--size", "0"},
-                                                       {"--size", "-3"},
-                                                       {"--size", "100"},
-                                                       {"--size", "1e1"},
-                                                       {"--size", "0x9"},
-                                                       {"--size", "3 "},
-                                                       {"--size", ""},
-                                                       {"--size", "99999999999999999999"},
+  const std::vector<std::vector<const char*>> wrong = {{"--sise", "3"},     {"3"},
+                                                       {"--size"},          {"--size", "0"},
+                                                       {"--size", "-3"},    {"--size", "100"},
+                                                       {"--size", "1e1"},   {"--size", "0x9"},
+                                                       {"--size", "010"},   {"--size", "3 "},
+                                                       {"--size", ""},      {"--size", "99999999999999999999"},
                                                        {"--size", "3", "4"}};
   for (const std::vector<const char*>& arguments : wrong) {
     const Ending ending = run(arguments, [] { FAIL() << "worked"; });

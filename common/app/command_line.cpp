@@ -61,7 +61,8 @@ CLI::Validator whole_number(std::int64_t least, std::int64_t most) {
     std::int64_t number = 0;
     const char* const end = text.data() + text.size();
     const auto [stop, error] = std::from_chars(text.data(), end, number);
-    const bool fine = error == std::errc() && stop == end && number >= least && number <= most;
+    const bool decimal = error == std::errc() && stop == end && text == std::to_string(number);  // 010 is not
+    const bool fine = decimal && number >= least && number <= most;
     return fine ? std::string() : text + " is not " + allowed;
   };
   return {check, ""};

@@ -4,6 +4,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdio>
 #include <fstream>
 
 namespace psflip {
@@ -27,6 +30,18 @@ std::int64_t host_memory_bytes() {
     bytes = std::min(bytes, limit);
   }
   return bytes;
+}
+
+std::string readable_bytes(double bytes) {
+  constexpr std::array units{"MB", "GB", "TB", "PB", "EB"};
+  double value = bytes * 1e-6;
+  std::size_t unit = 0;
+  for (; value >= 999.5 && unit + 1 < units.size(); ++unit) {
+    value *= 1e-3;
+  }
+  char text[32];
+  std::snprintf(text, sizeof text, "%.3g %s", value, units[unit]);
+  return text;
 }
 
 }  // namespace psflip

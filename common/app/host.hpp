@@ -12,4 +12,7 @@ std::string processor_name();
 /// Bytes of memory that this process may use: the machine's, or the control group's (a container's) if that is less.
 std::int64_t host_memory_bytes();
 
+/// Three digits in decimal units, from MB: "1.5 GB".
+std::string readable_bytes(double bytes);
+
 }  // namespace psflip

@@ -69,5 +69,5 @@ find_package(benchmark REQUIRED)
 
 enable_testing()
 include(${CMAKE_CURRENT_LIST_DIR}/kernels.cmake)
-include(${CMAKE_CURRENT_LIST_DIR}/../majority/stage.cmake)
+include(${CMAKE_CURRENT_LIST_DIR}/stages.cmake)
 add_subdirectory(${PSFLIP_ROOT}/common ${CMAKE_BINARY_DIR}/common)

@@ -1,6 +1,5 @@
 #include "majority/program.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <iostream>
@@ -98,27 +97,6 @@ void warm_up(const Platform& platform, const Launch& launch) {
   simulation->advance(1);
 }
 
-/// Seconds on the device. The work is cut into parts only if somebody watches.
-double advance(Simulation& simulation, std::int64_t steps) {
-  Progress progress("steps", steps);
-  if (!progress.watched()) {
-    return simulation.advance(steps);
-  }
-  double seconds = 0;
-  std::int64_t part = 1;
-  for (std::int64_t done = 0; done < steps;) {
-    part = std::min(part, steps - done);
-    const double taken = simulation.advance(part);
-    seconds += taken;
-    done += part;
-    progress.update(done);
-    if (taken < 0.1) {
-      part *= 2;
-    }
-  }
-  return seconds;
-}
-
 struct Result {
   Choice choice;
   Launch launch;
@@ -189,7 +167,7 @@ void work(const Options& options) {
     throw InvalidInput("--picture " + *options.picture + ": the same file as --output; they need two");
   }
   const Storage storage = options.storage == "int8" ? Storage::int8 : Storage::int32;
-  const Choice choice = choose_device(options.device);
+  const Choice choice = choose_device(platforms(), options.device);
 
   std::optional<OutputFile> output;
   std::optional<OutputFile> picture;
@@ -213,7 +191,9 @@ void work(const Options& options) {
   Result result{choice, simulation->launch(), lattice.size, "", 0, 0, 0};
   simulation->set_spins(lattice);
   lattice = {};  // so that no more than largest_size() counts is held
-  result.seconds = advance(*simulation, options.steps);
+  result.seconds = Progress("steps", options.steps).work(options.steps, [&](std::int64_t steps) {
+    return simulation->advance(steps);
+  });
   lattice = simulation->spins();
   result.hash = hex(state_hash(lattice));
   result.magnetisation = magnetisation(lattice);

@@ -284,14 +284,3 @@ GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(EngineAgainstReference);
 
 }  // namespace
 }  // namespace psflip::majority
-
-int main(int argc, char** argv) {
-  testing::InitGoogleMock(&argc, argv);
-  const int failed = RUN_ALL_TESTS();
-  const testing::UnitTest& all = *testing::UnitTest::GetInstance();
-  if (all.test_to_run_count() == 0) {
-    return 1;  // a filter that matches nothing is no success
-  }
-  const int skipped_everything = 77;  // ctest reports the test as skipped
-  return failed == 0 && all.skipped_test_count() == all.test_to_run_count() ? skipped_everything : failed;
-}

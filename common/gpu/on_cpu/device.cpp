@@ -89,6 +89,9 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int dev
     case cudaDevAttrL2CacheSize:
       *value = p.l2CacheSize;
       return cudaSuccess;
+    case cudaDevAttrMaxTexture1DLinearWidth:
+      *value = max_texture_elements;
+      return cudaSuccess;
     case cudaDevAttrMaxSharedMemoryPerBlockOptin:
       *value = static_cast<int>(p.sharedMemPerBlockOptin);
       return cudaSuccess;

@@ -29,6 +29,7 @@ enum cudaDeviceAttr {
   cudaDevAttrWarpSize = 10,
   cudaDevAttrMultiProcessorCount = 16,
   cudaDevAttrL2CacheSize = 38,
+  cudaDevAttrMaxTexture1DLinearWidth = 69,
   cudaDevAttrMaxSharedMemoryPerBlockOptin = 97,
 };
 
@@ -36,6 +37,7 @@ enum cudaFuncAttribute { cudaFuncAttributeMaxDynamicSharedMemorySize = 8 };
 
 inline constexpr int warp_size = 32;
 inline constexpr int max_threads_per_block = 1024;
+inline constexpr int max_texture_elements = 1 << 28;                      ///< of a texture over linear memory
 inline constexpr std::size_t shared_memory_per_block = 48 * 1024;         ///< without opt-in
 inline constexpr std::size_t shared_memory_per_block_optin = 227 * 1024;  ///< as on compute capability 9.0
 

@@ -3,13 +3,13 @@
 #include <memory>
 
 #include "block.hpp"
+#include "device.hpp"
 #include "memory.hpp"
 
 namespace cuda_on_cpu {
 
 cudaError_t cudaCreateTextureObject(cudaTextureObject_t* texture, const cudaResourceDesc* resource,
                                     const cudaTextureDesc* description, const cudaResourceViewDesc* view) {
-  constexpr std::size_t most_elements = std::size_t{1} << 28;
   constexpr std::size_t alignment = 512;  // of what cudaMalloc gives; an address further in may be less aligned
   if (texture == nullptr || resource == nullptr || description == nullptr || view != nullptr ||
       resource->resType != cudaResourceTypeLinear)
@@ -19,7 +19,7 @@ cudaError_t cudaCreateTextureObject(cudaTextureObject_t* texture, const cudaReso
   if (!offset || *offset % alignment != 0) return report(cudaErrorInvalidValue);
   const auto element_bytes = static_cast<std::size_t>(format.x + format.y + format.z + format.w) / 8;
   if (element_bytes == 0 || element_bytes > 16 || (element_bytes & (element_bytes - 1)) != 0 ||
-      bytes / element_bytes > most_elements)
+      bytes / element_bytes > max_texture_elements)
     return report(cudaErrorInvalidValue);
   const auto* linear = new LinearTexture{static_cast<const std::byte*>(data), bytes / element_bytes, element_bytes};
   *texture = reinterpret_cast<cudaTextureObject_t>(linear);

@@ -1,4 +1,5 @@
 // Texture objects over linear memory, as the spin-glass stages read their couplings.
+#include <algorithm>
 #include <climits>
 
 #include "semantics.hpp"
@@ -104,6 +105,23 @@ TEST(Textures, RefuseWhatTheDeviceCannotFetch) {
     EXPECT_EQ(Texture<int>(memory.data() + misaligned, 10).error, cudaErrorInvalidValue);
   EXPECT_EQ(Texture<int>(memory.data() + 128, 10).error, cudaSuccess) << "512 bytes";
   cudaGetLastError();
+}
+
+TEST(Textures, HaveAsManyElementsAsTheDeviceSays) {
+  int most = 0;
+  CHECK_CUDA(cudaDeviceGetAttribute(&most, cudaDevAttrMaxTexture1DLinearWidth, 0));
+  ASSERT_GE(most, 1 << 27);  // compute capability 3.0 and later
+  DeviceBuffer<unsigned char> memory(most);
+  const unsigned char written[] = {11, 22, 33};
+  CHECK_CUDA(cudaMemcpy(memory.data() + most - 3, written, 3, cudaMemcpyHostToDevice));
+  const Texture<unsigned char> texture(memory);
+  ASSERT_EQ(texture.error, cudaSuccess);
+  DeviceBuffer<unsigned char> out(3);
+  fetch<<<1, 32>>>(texture.handle, most - 3, 3, out.data());
+  CHECK_CUDA(cudaGetLastError());
+  unsigned char read[3];
+  out.copy_to_host(read);
+  EXPECT_TRUE(std::ranges::equal(read, written));
 }
 
 }  // namespace

@@ -1,0 +1,67 @@
+# psflip_add_stage(model engine [REFERENCE] [TEST file ...]): the programs of one stage, from what all stages of a model
+# share (common/<model>). `engine` is the library that defines make_simulation. Makes, in <build>/<stage folder>/:
+#   <model>            the program, majority or spin_glass
+#   <model>_test       bits against stage 00, run by ctest on every platform and schedule; TEST adds the stage's own
+#   <model>_benchmark  Google Benchmark
+# REFERENCE marks stage 00, whose engine is the plain loop (namespace psflip::reference).
+find_package(Python3 REQUIRED COMPONENTS Interpreter)
+
+function(psflip_add_stage model engine)
+  cmake_parse_arguments(PARSE_ARGV 2 arg "REFERENCE" "" "TEST")
+  cmake_path(GET CMAKE_CURRENT_SOURCE_DIR FILENAME stage)
+  set(shared ${PSFLIP_ROOT}/common/${model})
+  psflip_add_reference(${model})
+
+  # Objects, not an archive: they and psflip_<model>_program call each other.
+  set(platforms ${stage}_${model}_platforms)
+  add_library(${platforms} OBJECT ${shared}/platforms.cpp)
+  target_link_libraries(${platforms} PUBLIC psflip_${model} ${engine})
+  target_compile_definitions(${platforms} PUBLIC PSFLIP_STAGE="${stage}" PSFLIP_HAS_REFERENCE=$<BOOL:${arg_REFERENCE}>)
+  if(arg_REFERENCE)
+    target_compile_definitions(${platforms} PUBLIC PSFLIP_HAS_GPU=0 PSFLIP_HAS_CPU=0)
+  else()
+    target_link_libraries(${platforms} PUBLIC psflip_device)
+  endif()
+
+  add_executable(${stage}_${model} ${shared}/main.cpp)
+  add_executable(${stage}_${model}_test ${shared}/test.cpp ${arg_TEST})
+  add_executable(${stage}_${model}_benchmark ${shared}/benchmark.cpp)
+  foreach(program IN ITEMS ${model} ${model}_test ${model}_benchmark)
+    set_target_properties(${stage}_${program} PROPERTIES OUTPUT_NAME ${program}
+                          RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/${stage})
+    target_link_libraries(${stage}_${program} PRIVATE ${platforms})
+  endforeach()
+  target_link_libraries(${stage}_${model} PRIVATE psflip_${model}_program)
+  target_link_libraries(${stage}_${model}_test PRIVATE ${model}_reference $<TARGET_NAME_IF_EXISTS:${model}_physics>
+                        psflip_test_main)
+  target_link_libraries(${stage}_${model}_benchmark PRIVATE psflip_benchmark)
+
+  set(spared "")
+  if(PSFLIP_SANITIZE MATCHES thread)  # minutes for averages, which show no race that the comparison of bits does not
+    set(spared "-*Physics*:*VeryManySamples*")
+  endif()
+  if(arg_REFERENCE)
+    add_test(NAME ${stage}.${model} COMMAND ${stage}_${model}_test --gtest_filter=*${spared})
+  elseif(PSFLIP_HAS_CPU)
+    foreach(schedule IN ITEMS forward reversed shuffled)
+      add_test(NAME ${stage}.cpu.${schedule} COMMAND ${stage}_${model}_test --gtest_filter=*/cpu${spared})
+      set_tests_properties(${stage}.cpu.${schedule} PROPERTIES ENVIRONMENT PSFLIP_SCHEDULE=${schedule})
+    endforeach()
+  endif()
+  if(PSFLIP_HAS_GPU AND NOT arg_REFERENCE)
+    add_test(NAME ${stage}.gpu COMMAND ${stage}_${model}_test --gtest_filter=*/gpu)
+    set_tests_properties(${stage}.gpu PROPERTIES SKIP_RETURN_CODE 77 LABELS gpu)  # 77: there is no GPU here
+  endif()
+  add_test(NAME ${stage}.${model}_program
+           COMMAND ${Python3_EXECUTABLE} ${shared}/program_test.py $<TARGET_FILE:${stage}_${model}>)
+endfunction()
+
+# Stage 00's engine, which every stage of the model is tested against. Made here because a stage can be built without
+# stage 00.
+function(psflip_add_reference model)
+  if(NOT TARGET ${model}_reference)
+    add_library(${model}_reference STATIC ${PSFLIP_ROOT}/00_cpu_reference/${model}.cpp)
+    target_include_directories(${model}_reference PUBLIC ${PSFLIP_ROOT}/common)
+    target_link_libraries(${model}_reference PUBLIC psflip_${model})
+  endif()
+endfunction()
