@@ -1,0 +1,211 @@
+// Stage 00, 3D spin glass: Metropolis, as it would be told to someone.
+//
+// Go through the sites of one colour, then of the other. For every site, take the next number of its random stream,
+// once a replica. In every sample of the stream's group, count the unsatisfied bonds of the site and flip the spin if
+// that lowers the energy, or if the number says so. Nothing here is fast; everything here is plainly right, and so it
+// is what every later stage is compared with, bit for bit.
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "00_cpu_reference/parisi_rapuano.hpp"
+#include "00_cpu_reference/philox.hpp"
+#include "app/host.hpp"
+#include "app/invalid_input.hpp"
+#include "random/streams.hpp"
+#include "spin_glass/simulation.hpp"
+
+namespace psflip::reference {
+namespace {
+
+using namespace spin_glass;
+
+// ---- One random stream. draw(n) gives its n-th number; the others count for themselves and leave n alone.
+
+struct MinstdStream {
+  std::minstd_rand0 engine;
+  MinstdStream(std::uint64_t seed, std::int64_t group, std::int64_t site)
+      : engine(static_cast<std::uint32_t>(1 + stream_seed(seed, group, site) % 0x7ffffffe)) {}
+  std::uint32_t draw(std::int64_t) { return static_cast<std::uint32_t>(engine()) - 1; }  // 0 .. 2^31 - 3
+};
+
+struct Mt19937Stream {
+  std::mt19937 engine;
+  Mt19937Stream(std::uint64_t seed, std::int64_t group, std::int64_t site)
+      : engine(static_cast<std::uint32_t>(stream_seed(seed, group, site))) {}
+  std::uint32_t draw(std::int64_t) { return static_cast<std::uint32_t>(engine()); }
+};
+
+struct ParisiRapuanoStream {
+  ParisiRapuano engine;
+  ParisiRapuanoStream(std::uint64_t seed, std::int64_t group, std::int64_t site)
+      : engine(ParisiRapuano::seeded(stream_seed(seed, group, site))) {}
+  std::uint32_t draw(std::int64_t) { return engine(); }
+};
+
+struct PhiloxStream {  // no state: key = seed, counter = (site, group, n / 4, 0), word n mod 4
+  std::uint64_t seed;
+  std::uint32_t group, site;
+  PhiloxStream(std::uint64_t seed_, std::int64_t group_, std::int64_t site_)
+      : seed(seed_), group(static_cast<std::uint32_t>(group_)), site(static_cast<std::uint32_t>(site_)) {}
+  std::uint32_t draw(std::int64_t n) const {
+    const std::array key{static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32)};
+    return philox4x32_10({site, group, static_cast<std::uint32_t>(n / 4), 0}, key)[n % 4];
+  }
+};
+
+// ---- The model
+
+template <class Stream>
+class SpinGlass : public Simulation {
+ public:
+  explicit SpinGlass(const Problem& problem)
+      : problem_(problem), thresholds_(thresholds(problem.beta, problem.generator)) {
+    for (std::int64_t sample = 0; sample < problem.samples; ++sample) {
+      couplings_.push_back(sample_couplings(problem, sample));
+    }
+    problem_.given_couplings.reset();
+    restart();
+  }
+
+  void restart() override {
+    spins_.clear();
+    for (std::int64_t sample = 0; sample < problem_.samples; ++sample) {
+      for (std::int64_t replica = 0; replica < problem_.replicas; ++replica) {
+        spins_.push_back(start_spins(problem_, sample, replica));
+      }
+    }
+    streams_.clear();
+    for (std::int64_t group = 0; group < groups(problem_); ++group) {
+      for (std::int64_t site = 0; site < sites(problem_); ++site) {
+        streams_.emplace_back(problem_.seed, group, site);
+      }
+    }
+    half_sweeps_done_ = 0;
+  }
+
+  double advance(std::int64_t half_sweeps) override {
+    const auto begin = std::chrono::steady_clock::now();
+    for (std::int64_t i = 0; i < half_sweeps; ++i) {
+      update(half_sweeps_done_ % 2, half_sweeps_done_ / 2);
+      ++half_sweeps_done_;
+    }
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  }
+
+  State state() const override {
+    State state{problem_.size, problem_.samples, problem_.replicas, {}};
+    state.spins.reserve(spins_.size() * static_cast<std::size_t>(sites(problem_)));
+    for (const std::vector<Spin>& lattice : spins_) {
+      state.spins.insert(state.spins.end(), lattice.begin(), lattice.end());
+    }
+    return state;
+  }
+
+  Launch launch() const override { return {}; }
+
+  double bytes_per_flip() const override {
+    const double couplings_and_stream = 6 * sizeof(Coupling) + 2 * sizeof(Stream);
+    return 3 + couplings_and_stream / static_cast<double>(problem_.replicas);
+  }
+
+ private:
+  /// Updates the sites with x + y + z even (red, colour 0) or odd (blue, 1).
+  void update(std::int64_t colour, std::int64_t sweep) {
+    const std::int64_t size = problem_.size;
+    for (std::int64_t group = 0; group < groups(problem_); ++group) {
+      for (std::int64_t z = 0; z < size; ++z) {
+        for (std::int64_t y = 0; y < size; ++y) {
+          for (std::int64_t x = (y + z + colour) % 2; x < size; x += 2) {
+            update_site(group, x, y, z, sweep);
+          }
+        }
+      }
+    }
+  }
+
+  void update_site(std::int64_t group, std::int64_t x, std::int64_t y, std::int64_t z, std::int64_t sweep) {
+    const std::int64_t size = problem_.size;
+    const auto number = [size](std::int64_t a, std::int64_t b, std::int64_t c) { return a + size * (b + size * c); };
+    const std::int64_t site = number(x, y, z);
+    const std::int64_t right = number((x + 1) % size, y, z), left = number((x - 1 + size) % size, y, z);
+    const std::int64_t behind = number(x, (y + 1) % size, z), before = number(x, (y - 1 + size) % size, z);
+    const std::int64_t above = number(x, y, (z + 1) % size), below = number(x, y, (z - 1 + size) % size);
+
+    Stream& stream = streams_[group * sites(problem_) + site];
+    const std::int64_t first = group * problem_.samples_per_stream;
+    const std::int64_t last = std::min(first + problem_.samples_per_stream, problem_.samples);
+    for (std::int64_t replica = 0; replica < problem_.replicas; ++replica) {
+      const std::uint32_t draw = stream.draw(sweep * problem_.replicas + replica);
+      for (std::int64_t sample = first; sample < last; ++sample) {
+        const std::vector<Coupling>& coupling = couplings_[sample];
+        std::vector<Spin>& spin = spins_[sample * problem_.replicas + replica];
+        // The field of the neighbours. The bond to the left, say, is the left neighbour's bond in direction +x.
+        const int field = coupling[3 * site + 0] * spin[right] + coupling[3 * left + 0] * spin[left] +
+                          coupling[3 * site + 1] * spin[behind] + coupling[3 * before + 1] * spin[before] +
+                          coupling[3 * site + 2] * spin[above] + coupling[3 * below + 2] * spin[below];
+        const int energy_of_a_flip = 2 * spin[site] * field;  // -12, -8, ..., 12
+        const int unsatisfied = (12 - energy_of_a_flip) / 4;
+        if (energy_of_a_flip <= 0 || draw < thresholds_.of[unsatisfied]) {
+          spin[site] = static_cast<Spin>(-spin[site]);
+        }
+      }
+    }
+  }
+
+  Problem problem_;
+  Thresholds thresholds_;
+  std::vector<std::vector<Coupling>> couplings_;  ///< [sample][3 s + d]
+  std::vector<std::vector<Spin>> spins_;          ///< [sample * replicas + replica][s]
+  std::vector<Stream> streams_;                   ///< [group * sites + s]
+  std::int64_t half_sweeps_done_ = 0;
+};
+
+void refuse(const std::string& option, bool given) {
+  if (given) {
+    throw InvalidInput(option + ": stage 00 is a plain loop without threads or layouts; leave it out");
+  }
+}
+
+template <class Stream>
+std::unique_ptr<Simulation> make(const Problem& problem) {
+  const double states = static_cast<double>(problem.samples * problem.replicas) * sites(problem);
+  const double couplings = 3.0 * static_cast<double>(problem.samples) * sites(problem);
+  const double streams = static_cast<double>(groups(problem)) * sites(problem) * sizeof(Stream);
+  const double needed = states + couplings + streams;
+  const double there = static_cast<double>(host_memory_bytes());
+  if (needed > there) {
+    throw InvalidInput("--size " + std::to_string(problem.size) + " with " + std::to_string(problem.samples) +
+                       " samples of " + std::to_string(problem.replicas) + " replicas needs " + readable_bytes(needed) +
+                       " of memory; the machine has " + readable_bytes(there));
+  }
+  return std::make_unique<SpinGlass<Stream>>(problem);
+}
+
+}  // namespace
+
+std::unique_ptr<Simulation> make_simulation(const Problem& problem, const Launch& launch) {
+  check(problem);
+  refuse("--indexing", launch.indexing.has_value());
+  refuse("--load", launch.load.has_value());
+  refuse("--threads", launch.threads.has_value());
+  refuse("--sites-per-thread", launch.sites_per_thread.has_value());
+  switch (problem.generator) {
+    case Generator::minstd:
+      return make<MinstdStream>(problem);
+    case Generator::mt19937:
+      return make<Mt19937Stream>(problem);
+    case Generator::parisi_rapuano:
+      return make<ParisiRapuanoStream>(problem);
+    case Generator::philox:
+      return make<PhiloxStream>(problem);
+  }
+  return nullptr;
+}
+
+}  // namespace psflip::reference

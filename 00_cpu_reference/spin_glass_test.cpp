@@ -1,0 +1,390 @@
+// Stage 00 has nobody to be compared with, so it is compared with facts: generators with their known answers, the
+// problem's definition written a second time in another way, and exact averages (spin_glass/physics.hpp, which the
+// shared test runs on every engine).
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <functional>
+#include <initializer_list>
+#include <map>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "00_cpu_reference/parisi_rapuano.hpp"
+#include "00_cpu_reference/philox.hpp"
+#include "random/streams.hpp"
+#include "spin_glass/physics.hpp"
+#include "spin_glass/simulation.hpp"
+
+namespace psflip::spin_glass {
+namespace {
+
+using testing::ElementsAre;
+
+// ---- Generators
+
+reference::ParisiRapuano parisi_rapuano_from_minstd() {
+  return reference::ParisiRapuano([engine = std::minstd_rand0(1)]() mutable { return engine(); });
+}
+
+TEST(ParisiRapuano, GivesTheKnownWords) {
+  reference::ParisiRapuano engine = parisi_rapuano_from_minstd();
+  std::vector<std::uint32_t> words(10'000);
+  std::ranges::generate(words, std::ref(engine));
+  EXPECT_THAT(std::vector(words.begin(), words.begin() + 4),
+              ElementsAre(1725422658U, 3312017616U, 3842062065U, 2918707334U));
+  EXPECT_EQ(words[99], 2857005463U);
+  EXPECT_EQ(words[9999], 1431685353U);
+}
+
+/// How often the lowest bits obey b(k) = b(k - 24) ^ b(k - 55), which sums without their carries do.
+template <class NextWord>
+int lowest_bits_that_fit(NextWord next_word, int count) {
+  std::vector<std::uint32_t> bits;
+  int fitting = 0;
+  while (static_cast<int>(bits.size()) < count + 55) {
+    bits.push_back(next_word() & 1);
+    const std::size_t k = bits.size() - 1;
+    if (k >= 55) {
+      fitting += bits[k] == (bits[k - 24] ^ bits[k - 55]) ? 1 : 0;
+    }
+  }
+  return fitting;
+}
+
+TEST(ParisiRapuano, StoresTheSumAndNotTheOutput) {
+  const int count = 5000;
+  // The first 61 outputs still mix the history in.
+  reference::ParisiRapuano engine = parisi_rapuano_from_minstd();
+  for (int i = 0; i < 61; ++i) {
+    engine();
+  }
+  EXPECT_EQ(lowest_bits_that_fit(engine, count), count);
+
+  // The variant of the GTC 2015 poster is another generator.
+  std::vector<std::uint32_t> wheel;
+  for (std::minstd_rand0 filling(1); wheel.size() < 61;) {
+    wheel.push_back(filling());
+  }
+  const auto poster = [&] {
+    const std::size_t k = wheel.size();
+    wheel.push_back((wheel[k - 24] + wheel[k - 55]) ^ wheel[k - 61]);
+    return wheel.back();
+  };
+  EXPECT_EQ(poster(), 1725422658U);  // the first words are the same
+  for (int i = 1; i < 61; ++i) {
+    poster();
+  }
+  EXPECT_LT(lowest_bits_that_fit(poster, count), 0.6 * count);
+}
+
+TEST(Philox, GivesTheVectorsOfItsAuthors) {
+  using reference::philox4x32_10;
+  const std::uint32_t ones = 0xffffffff;
+  EXPECT_THAT(philox4x32_10({0, 0, 0, 0}, {0, 0}), ElementsAre(0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8));
+  EXPECT_THAT(philox4x32_10({ones, ones, ones, ones}, {ones, ones}),
+              ElementsAre(0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd));
+  EXPECT_THAT(philox4x32_10({0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344}, {0xa4093822, 0x299f31d0}),
+              ElementsAre(0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1));
+}
+
+TEST(StandardEngines, GiveTheKnownWords) {
+  std::minstd_rand0 minstd(1);
+  std::mt19937 mt19937(5489);
+  EXPECT_EQ(minstd(), 16807U);
+  EXPECT_EQ(mt19937(), 3499211612U);
+  minstd.discard(9998);
+  mt19937.discard(9998);
+  EXPECT_EQ(minstd(), 1043618065U);
+  EXPECT_EQ(mt19937(), 4123659995U);
+}
+
+// ---- The definition of the problem a second time. Spins are looked up by their coordinates, bonds by their ends,
+// draws by their number in a sequence that is computed from its beginning whenever one is needed.
+
+using Point = std::array<std::int64_t, 3>;
+
+/// SplitMix64 with the published constants.
+std::uint64_t splitmix(std::uint64_t state) {
+  state += 0x9E3779B97F4A7C15;
+  state = (state ^ (state >> 30)) * 0xBF58476D1CE4E5B9;
+  state = (state ^ (state >> 27)) * 0x94D049BB133111EB;
+  return state ^ (state >> 31);
+}
+std::uint64_t hashed(std::initializer_list<std::uint64_t> numbers) {
+  std::uint64_t word = 0;
+  for (const std::uint64_t number : numbers) {
+    word = splitmix(word + number);
+  }
+  return word;
+}
+
+/// Number n of the stream of a site.
+std::uint32_t draw_number(std::int64_t n, const Problem& problem, std::int64_t group, std::int64_t site) {
+  const std::uint64_t seed =
+      hashed({problem.seed, 0, static_cast<std::uint64_t>(group), static_cast<std::uint64_t>(site)});
+  if (problem.generator == Generator::minstd) {
+    std::uint64_t state = 1 + seed % 2147483646;
+    for (std::int64_t i = 0; i <= n; ++i) {
+      state = state * 16807 % 2147483647;
+    }
+    return static_cast<std::uint32_t>(state - 1);
+  }
+  if (problem.generator == Generator::mt19937) {
+    std::mt19937 engine(static_cast<std::uint32_t>(seed & 0xffffffff));
+    engine.discard(n);
+    return engine();
+  }
+  if (problem.generator == Generator::parisi_rapuano) {
+    std::vector<std::uint32_t> wheel;
+    for (std::uint64_t i = 0; i < 61; ++i) {
+      wheel.push_back(static_cast<std::uint32_t>(splitmix(seed + i * 0x9E3779B97F4A7C15) >> 32));
+    }
+    for (std::int64_t i = 0; i <= n; ++i) {
+      wheel.push_back(wheel[wheel.size() - 24] + wheel[wheel.size() - 55]);
+    }
+    return wheel.back() ^ wheel[wheel.size() - 1 - 61];
+  }
+  return reference::philox4x32_10(
+      {static_cast<std::uint32_t>(site), static_cast<std::uint32_t>(group), static_cast<std::uint32_t>(n / 4), 0},
+      {static_cast<std::uint32_t>(problem.seed), static_cast<std::uint32_t>(problem.seed >> 32)})[n % 4];
+}
+
+class ByDefinition {
+ public:
+  explicit ByDefinition(const Problem& problem) : problem_(problem) {
+    for (std::int64_t sample = 0; sample < problem.samples; ++sample) {
+      for (std::int64_t replica = 0; replica < problem.replicas; ++replica) {
+        for (const Point& site : sites_in_order()) {
+          spins_[sample][replica][site] = start(sample, replica, site);
+        }
+      }
+    }
+  }
+
+  void sweep_half(std::int64_t half_sweep) {
+    for (std::int64_t sample = 0; sample < problem_.samples; ++sample) {
+      for (std::int64_t replica = 0; replica < problem_.replicas; ++replica) {
+        std::map<Point, int>& spins = spins_[sample][replica];
+        const std::map<Point, int> before = spins;
+        for (const auto& [site, spin] : before) {
+          if ((site[0] + site[1] + site[2] + half_sweep) % 2 == 0) {
+            spins[site] = new_spin(sample, replica, half_sweep / 2, site, before);
+          }
+        }
+      }
+    }
+  }
+
+  State state() const {
+    State state{problem_.size, problem_.samples, problem_.replicas, {}};
+    for (const auto& [sample, replicas] : spins_) {
+      for (const auto& [replica, spins] : replicas) {
+        for (const Point& site : sites_in_order()) {
+          state.spins.push_back(static_cast<Spin>(spins.at(site)));
+        }
+      }
+    }
+    return state;
+  }
+
+ private:
+  std::uint64_t number(const Point& site) const {
+    return static_cast<std::uint64_t>(site[0] + problem_.size * site[1] + problem_.size * problem_.size * site[2]);
+  }
+
+  std::vector<Point> sites_in_order() const {
+    std::vector<Point> sites;
+    for (std::int64_t z = 0; z < problem_.size; ++z) {
+      for (std::int64_t y = 0; y < problem_.size; ++y) {
+        for (std::int64_t x = 0; x < problem_.size; ++x) {
+          sites.push_back({x, y, z});
+        }
+      }
+    }
+    return sites;
+  }
+
+  int start(std::int64_t sample, std::int64_t replica, const Point& site) const {
+    if (problem_.start == Start::ordered) {
+      return 1;
+    }
+    const std::uint64_t word = hashed(
+        {problem_.seed, 2, static_cast<std::uint64_t>(sample), static_cast<std::uint64_t>(replica), number(site)});
+    return word >= std::uint64_t{1} << 63 ? 1 : -1;
+  }
+
+  /// J of the bond from a site in direction +axis.
+  int coupling(std::int64_t sample, const Point& site, std::uint64_t axis) const {
+    if (problem_.given_couplings) {
+      return (*problem_.given_couplings)[sample][3 * number(site) + axis];
+    }
+    const std::uint64_t word = hashed({problem_.seed, 1, static_cast<std::uint64_t>(sample), 3 * number(site) + axis});
+    return std::ldexp(static_cast<double>(word >> 11), -53) < problem_.ferromagnetic_fraction ? 1 : -1;
+  }
+
+  /// - sum of J s s' over the six bonds of a site, were its spin the given one.
+  int energy(std::int64_t sample, const Point& site, int spin, const std::map<Point, int>& spins) const {
+    int energy = 0;
+    for (std::uint64_t axis = 0; axis < 3; ++axis) {
+      Point forward = site, backward = site;
+      forward[axis] = (site[axis] + 1) % problem_.size;
+      backward[axis] = (site[axis] + problem_.size - 1) % problem_.size;
+      energy -= coupling(sample, site, axis) * spin * spins.at(forward);
+      energy -= coupling(sample, backward, axis) * spin * spins.at(backward);
+    }
+    return energy;
+  }
+
+  int new_spin(std::int64_t sample, std::int64_t replica, std::int64_t sweep, const Point& site,
+               const std::map<Point, int>& spins) const {
+    const int old = spins.at(site);
+    const int cost = energy(sample, site, -old, spins) - energy(sample, site, old, spins);
+    if (cost <= 0) {
+      return -old;
+    }
+    const std::int64_t group = sample / problem_.samples_per_stream;
+    const std::uint32_t draw =
+        draw_number(sweep * problem_.replicas + replica, problem_, group, static_cast<std::int64_t>(number(site)));
+    const double values = problem_.generator == Generator::minstd ? 2147483646.0 : 4294967296.0;
+    const double threshold = std::min(std::floor(std::exp(-problem_.beta * cost) * values), 4294967295.0);
+    return draw < threshold ? -old : old;
+  }
+
+  Problem problem_;
+  std::map<std::int64_t, std::map<std::int64_t, std::map<Point, int>>> spins_;  ///< [sample][replica][site]
+};
+
+void expect_bits_by_definition(const Problem& problem, int half_sweeps) {
+  const auto simulation = reference::make_simulation(problem, {});
+  ByDefinition expected(problem);
+  EXPECT_EQ(simulation->state(), expected.state()) << "at the start";
+  for (int half_sweep = 0; half_sweep < half_sweeps; ++half_sweep) {
+    simulation->advance(1);
+    expected.sweep_half(half_sweep);
+    ASSERT_EQ(simulation->state(), expected.state()) << "after half-sweep " << half_sweep;
+  }
+}
+
+class Reference : public testing::TestWithParam<Generator> {};
+
+TEST_P(Reference, HasTheBitsOfTheDefinition) {
+  Problem problem{.size = 4, .beta = 0.6, .samples = 3, .replicas = 2, .samples_per_stream = 2};
+  problem.generator = GetParam();
+  problem.seed = 0x123456789abcdef0;
+  expect_bits_by_definition(problem, 12);
+
+  problem.replicas = 3;  // draws number 3, 6, ... begin in the middle of a Philox block
+  problem.samples_per_stream = 1;
+  problem.start = Start::ordered;
+  problem.ferromagnetic_fraction = 0.8;
+  expect_bits_by_definition(problem, 9);
+}
+
+TEST_P(Reference, HasTheBitsOfTheDefinitionOnALatticeThatIsNoPowerOfTwo) {
+  Problem problem{.size = 6, .beta = 1, .samples = 2, .replicas = 1, .samples_per_stream = 32};
+  problem.generator = GetParam();
+  std::vector<std::vector<Coupling>> couplings(2, std::vector<Coupling>(3 * 216));
+  std::mt19937 engine(1);
+  for (std::vector<Coupling>& sample : couplings) {
+    std::ranges::generate(sample, [&] { return static_cast<Coupling>(engine() % 2 == 0 ? 1 : -1); });
+  }
+  problem.given_couplings = std::make_shared<const std::vector<std::vector<Coupling>>>(couplings);
+  expect_bits_by_definition(problem, 5);
+}
+
+/// The shared test does all checks with MINSTD. Other generators have other thresholds.
+TEST_P(Reference, ObeysPhysicsWithEveryGenerator) {
+  const auto make = [](Problem problem) {
+    problem.generator = GetParam();
+    return reference::make_simulation(problem, {});
+  };
+  for (const PhysicsCheck& check : physics_checks()) {
+    if (check.name == "exact-samples" || check.name == "nishimori-overlap") {
+      for (const Measurement& measurement : check.run(make, Effort::quick)) {
+        EXPECT_TRUE(measurement.agrees()) << check.name << ": " << text(measurement);
+      }
+    }
+  }
+}
+
+TEST_P(Reference, HasItsOwnBitsForEveryGenerator) {
+  Problem problem{.size = 4, .samples = 1, .replicas = 1};
+  std::vector<State> states;
+  for (const Generator generator : {GetParam(), Generator::minstd, Generator::philox}) {
+    problem.generator = generator;
+    const auto simulation = reference::make_simulation(problem, {});
+    simulation->advance(20);
+    states.push_back(simulation->state());
+  }
+  EXPECT_EQ(states[0] == states[1], GetParam() == Generator::minstd);
+  EXPECT_EQ(states[0] == states[2], GetParam() == Generator::philox);
+}
+
+INSTANTIATE_TEST_SUITE_P(AllGenerators, Reference, testing::ValuesIn(generators), [](const auto& tested) {
+  std::string text(name(tested.param));
+  std::erase(text, '-');
+  return text;
+});
+
+// ---- What a problem is made of
+
+TEST(Problem, HasTheThresholdsOfTheBoltzmannFactors) {
+  // exp(-12 beta) = 1/8, so exp(-8 beta) = 1/4, exp(-4 beta) = 1/2.
+  const Thresholds halves = thresholds(std::log(2.0) / 4 * (1 - 1e-15), Generator::philox);
+  EXPECT_THAT(halves.of, ElementsAre(1U << 29, 1U << 30, 1U << 31));
+  const Thresholds of_minstd = thresholds(std::log(2.0) / 4 * (1 - 1e-15), Generator::minstd);
+  EXPECT_THAT(of_minstd.of, ElementsAre(0x7ffffffeU / 8, 0x7ffffffeU / 4, 0x7ffffffeU / 2));
+  EXPECT_THAT(thresholds(0, Generator::minstd).of, ElementsAre(0x7ffffffeU, 0x7ffffffeU, 0x7ffffffeU));
+  EXPECT_THAT(thresholds(0, Generator::mt19937).of, ElementsAre(~0U, ~0U, ~0U));  // 2^32 does not fit
+  EXPECT_THAT(thresholds(1000, Generator::philox).of, ElementsAre(0U, 0U, 0U));
+}
+
+TEST(Problem, HasAsManyPositiveCouplingsAndSpinsAsItShould) {
+  Problem problem{.size = 40, .samples = 3, .replicas = 2};
+  for (const double p : {0.0, 0.25, 0.5, 1.0}) {
+    problem.ferromagnetic_fraction = p;
+    for (std::int64_t sample = 0; sample < 3; ++sample) {
+      const auto couplings = sample_couplings(problem, sample);
+      const auto count = static_cast<double>(couplings.size());
+      const auto positive = static_cast<double>(std::ranges::count(couplings, 1));
+      EXPECT_NEAR(positive, p * count, 4.5 * std::sqrt(p * (1 - p) * count)) << "p = " << p << ", sample " << sample;
+    }
+  }
+  const auto spins = start_spins(problem, 1, 1);
+  const auto count = static_cast<double>(spins.size());
+  EXPECT_NEAR(static_cast<double>(std::ranges::count(spins, 1)), count / 2, 4.5 * std::sqrt(count / 4));
+}
+
+TEST(Problem, HasStartsAndCouplingsThatAreIndependent) {
+  // Spins of two replicas, of two samples, of two seeds, couplings of two samples, spins and couplings: they agree in
+  // half of the places.
+  Problem problem{.size = 20, .samples = 2, .replicas = 2};
+  Problem other = problem;
+  other.seed = problem.seed + 1;
+  const auto agreeing = [](const std::vector<Spin>& one, const std::vector<Spin>& two) {
+    int count = 0;
+    for (std::size_t i = 0; i < one.size() && i < two.size(); ++i) {
+      count += one[i] == two[i] ? 1 : 0;
+    }
+    return count;
+  };
+  const auto spins = start_spins(problem, 0, 0);
+  const auto couplings = sample_couplings(problem, 0);
+  const double tolerance = 4.5 * std::sqrt(8000 / 4.0);
+  EXPECT_NEAR(agreeing(spins, start_spins(problem, 0, 1)), 4000, tolerance);
+  EXPECT_NEAR(agreeing(spins, start_spins(problem, 1, 0)), 4000, tolerance);
+  EXPECT_NEAR(agreeing(spins, start_spins(other, 0, 0)), 4000, tolerance);
+  EXPECT_NEAR(agreeing(spins, couplings), 4000, tolerance);
+  EXPECT_NEAR(agreeing(couplings, sample_couplings(problem, 1)), 12'000, std::sqrt(3.0) * tolerance);
+  EXPECT_NEAR(agreeing(couplings, sample_couplings(other, 0)), 12'000, std::sqrt(3.0) * tolerance);
+}
+
+}  // namespace
+}  // namespace psflip::spin_glass

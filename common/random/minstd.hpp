@@ -1,0 +1,34 @@
+/// MINSTD, the "minimal standard" generator of Park and Miller (CACM 31, 1988): std::minstd_rand0 without a division.
+#pragma once
+
+#include <cstdint>
+
+#include "gpu/host_device.hpp"
+#include "random/streams.hpp"
+
+namespace psflip {
+
+/// One stream. The state runs through 1 .. 2^31 - 2, its period is 2^31 - 2.
+struct Minstd {
+  static constexpr std::uint32_t modulus = 0x7fffffff;  ///< 2^31 - 1, a prime
+  static constexpr std::uint32_t multiplier = 16807;    ///< 7^5
+
+  std::uint32_t state;
+
+  /// The stream of std::minstd_rand0(1 + seed mod (2^31 - 2)).
+  PSFLIP_HOST_DEVICE static constexpr Minstd seeded(std::uint64_t seed) {
+    return {static_cast<std::uint32_t>(1 + seed % (modulus - 1))};
+  }
+
+  /// The next number, 0 .. 2^31 - 3.
+  PSFLIP_HOST_DEVICE constexpr std::uint32_t draw() {
+    // Carta (CACM 33, 1990): 2^31 = 1 modulo 2^31 - 1, so the product's high part may simply be added to its low part.
+    const std::uint64_t product = std::uint64_t{multiplier} * state;
+    const std::uint32_t sum =
+        (static_cast<std::uint32_t>(product) & modulus) + static_cast<std::uint32_t>(product >> 31);
+    state = (sum & modulus) + (sum >> 31);
+    return state - 1;
+  }
+};
+
+}  // namespace psflip

@@ -1,0 +1,242 @@
+/// One stage's speed: time a sweep for every launch asked for, and the copy bandwidth to measure it by.
+///
+/// Time is the device's own (Simulation::advance), for K sweeps from the same start, and the state that the last timed
+/// sweeps left is checked: a kernel that is fast because it is wrong ends as an error, not as a figure.
+
+#include <benchmark/benchmark.h>
+
+#include <CLI/CLI.hpp>
+#include <cmath>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/command_line.hpp"
+#include "app/invalid_input.hpp"
+#include "app/state_hash.hpp"
+#include "gpu/benchmark.hpp"
+#include "spin_glass/observables.hpp"
+#include "spin_glass/platforms.hpp"
+#include "spin_glass/problem.hpp"
+#include "spin_glass/simulation.hpp"
+
+namespace psflip::spin_glass {
+namespace {
+
+struct Options {
+  Problem problem{.size = 64};
+  double temperature = 1.1;
+  std::optional<double> beta;
+  std::int64_t sweeps = 10;
+  std::vector<std::string> indexings;
+  std::vector<std::string> loads;
+  std::vector<int> threads;
+  std::vector<int> sites_per_thread;
+  int repetitions = 5;
+  double min_time = 0;
+  std::string device = "auto";
+  std::string expect;
+  bool unchecked = false;
+};
+
+/// What all benchmarks of this process share.
+struct Session {
+  Options options;
+  Choice choice;
+  Verdict verdict;  ///< on the state K sweeps after the start
+  State agreed;     ///< a state with the expected hash: comparing is faster than hashing again
+
+  // Repetitions of a benchmark are separate calls and share one engine; two engines need not fit into the memory.
+  std::unique_ptr<Simulation> simulation;
+  std::string simulation_name;
+};
+
+bool bits_agree(benchmark::State& state, Session& session, const std::string& when) {
+  State now = session.simulation->state();
+  if (now == session.agreed) return true;
+  if (!session.verdict.agrees(state, hex(state_hash(now)), when)) return false;
+  session.agreed = std::move(now);
+  return true;
+}
+
+/// The engine for this launch, warm, its bits checked once. Null if they are wrong.
+Simulation* prepare(benchmark::State& state, Session& session, const std::string& name, Launch launch) {
+  if (session.simulation && session.simulation_name == name) return session.simulation.get();
+  session.simulation.reset();
+  launch.device = session.choice.device.index;
+  session.simulation = session.choice.platform->make_simulation(session.options.problem, launch);
+  session.simulation_name = name;
+  // The reference is a loop with nothing to warm up, and at the sizes that the GPU needs it runs for ten seconds.
+  if (session.choice.platform->name == "reference") return session.simulation.get();
+  session.simulation->advance(2 * session.options.sweeps);
+  if (!session.options.unchecked && !bits_agree(state, session, "before")) session.simulation.reset();
+  return session.simulation.get();
+}
+
+/// The launch as words: "indexing:sliced", "load:readonly", "threads:256", "sites_per_thread:4", without what is empty.
+std::vector<std::string> words(const Launch& launch) {
+  std::vector<std::string> all;
+  if (launch.indexing) all.push_back("indexing:" + std::string(name(*launch.indexing)));
+  if (launch.load) all.push_back("load:" + std::string(name(*launch.load)));
+  if (launch.threads) all.push_back("threads:" + std::to_string(*launch.threads));
+  if (launch.sites_per_thread) all.push_back("sites_per_thread:" + std::to_string(*launch.sites_per_thread));
+  return all;
+}
+
+/// "0123456789abcdef indexing:sliced ...": the hash, if bits were checked, and the launch with everything filled in.
+/// Not as counters: those are numbers, and Google Benchmark reports "threads" of its own.
+std::string label(const Session& session, const Launch& launch) {
+  std::string text = session.options.unchecked ? "" : session.verdict.expected;
+  for (const std::string& word : words(launch)) text += (text.empty() ? "" : " ") + word;
+  return text;
+}
+
+void report(benchmark::State& state, const Session& session, double seconds) {
+  const Problem& problem = session.options.problem;
+  const double sweeps = static_cast<double>(session.options.sweeps * static_cast<std::int64_t>(state.iterations()));
+  const double spins = static_cast<double>(problem.samples * problem.replicas) * static_cast<double>(sites(problem));
+  const double flips = sweeps * spins;
+  const double bytes_per_flip = session.simulation->bytes_per_flip();
+  state.counters["ms_per_sweep"] = seconds / sweeps * 1e3;
+  state.counters["ps_per_flip"] = seconds / flips * 1e12;
+  state.counters["flips_per_ns"] = flips / seconds * 1e-9;
+  state.counters["bytes_per_flip"] = bytes_per_flip;
+  state.counters["gb_per_s"] = bytes_per_flip * flips / seconds * 1e-9;
+  state.SetLabel(label(session, session.simulation->launch()));
+}
+
+void measure(benchmark::State& state, Session& session, const std::string& name, const Launch& launch) {
+  Simulation* simulation = prepare(state, session, name, launch);
+  if (!simulation) return;
+  double seconds = 0;
+  for ([[maybe_unused]] auto iteration : state) {
+    if (!session.options.unchecked) simulation->restart();
+    const double taken = simulation->advance(2 * session.options.sweeps);
+    state.SetIterationTime(taken);
+    seconds += taken;
+  }
+  if (!session.options.unchecked && !bits_agree(state, session, "after")) return;
+  report(state, session, seconds);
+}
+
+template <class T, std::size_t n>
+std::vector<std::string> names(const std::array<T, n>& values) {
+  std::vector<std::string> all;
+  for (const T value : values) all.emplace_back(name(value));
+  return all;
+}
+
+/// The value with this name, one of those that the command line accepts.
+template <class T, std::size_t n>
+std::optional<T> called(const std::array<T, n>& values, const std::optional<std::string>& wish) {
+  for (const T value : values) {
+    if (wish == name(value)) return value;
+  }
+  return std::nullopt;
+}
+
+std::vector<Launch> launches(const Options& options) {
+  std::vector<Launch> all;
+  for (const auto& indexing : or_default(options.indexings)) {
+    for (const auto& load : or_default(options.loads)) {
+      for (const auto threads : or_default(options.threads)) {
+        for (const auto sites_per_thread : or_default(options.sites_per_thread)) {
+          all.push_back({.indexing = called(indexings, indexing),
+                         .load = called(loads, load),
+                         .threads = threads,
+                         .sites_per_thread = sites_per_thread});
+        }
+      }
+    }
+  }
+  return all;
+}
+
+void register_benchmarks(Session& session) {
+  const Options& options = session.options;
+  for (const Launch& launch : launches(options)) {
+    std::string name = "spin_glass";
+    for (const std::string& word : words(launch)) name += "/" + word;
+    register_benchmark(name, options.repetitions, options.min_time, [&session, name, launch](benchmark::State& state) {
+      measure_or_report(state, session.verdict, [&] { measure(state, session, name, launch); });
+    });
+  }
+  const Problem& problem = options.problem;
+  const auto spins = static_cast<std::size_t>(problem.samples * problem.replicas * sites(problem));
+  register_copy_benchmark(session.choice.device, spins, session.verdict, [&session] { session.simulation.reset(); });
+}
+
+void describe_problem(const Options& options) {
+  const Problem& problem = options.problem;
+  benchmark::AddCustomContext("psflip_size", std::to_string(problem.size));
+  benchmark::AddCustomContext("psflip_sweeps", std::to_string(options.sweeps));
+  benchmark::AddCustomContext("psflip_samples", std::to_string(problem.samples));
+  benchmark::AddCustomContext("psflip_replicas", std::to_string(problem.replicas));
+  benchmark::AddCustomContext("psflip_samples_per_stream", std::to_string(problem.samples_per_stream));
+  benchmark::AddCustomContext("psflip_beta", std::to_string(problem.beta));
+  benchmark::AddCustomContext("psflip_seed", std::to_string(problem.seed));
+}
+
+void add_options(CLI::App& app, Options& options) {
+  Problem& problem = options.problem;
+  app.add_option("--size", problem.size, "L, sites along each side: even")->check(whole_number(1));
+  app.add_option("--sweeps", options.sweeps, "Sweeps in one timed run")->check(whole_number(1, 1 << 30));
+  app.add_option("--samples", problem.samples, "Realisations of the couplings")->check(whole_number(1));
+  app.add_option("--replicas", problem.replicas, "Copies of each sample")->check(whole_number(1));
+  app.add_option("--samples-per-stream", problem.samples_per_stream, "Samples that share random numbers")
+      ->check(whole_number(1));
+  auto* beta = app.add_option("--beta", options.beta, "Inverse temperature");
+  app.add_option("--temperature", options.temperature, "Temperature, in units of J")->excludes(beta);
+  app.add_option("--seed", problem.seed, "Seed of couplings, start and random streams")->check(whole_number(0));
+  const auto one_of = [](const std::vector<std::string>& all) { return CLI::IsMember(all).description(""); };
+  const auto list = [](const std::vector<std::string>& all) { return CLI::detail::join(all, ", "); };
+  app.add_option("--indexing", options.indexings, "Of " + list(names(indexings)) + ": those to time")
+      ->delimiter(',')
+      ->check(one_of(names(indexings)));
+  app.add_option("--load", options.loads, "Of " + list(names(loads)) + ": those to time")
+      ->delimiter(',')
+      ->check(one_of(names(loads)));
+  app.add_option("--threads", options.threads, "Threads of a block")->delimiter(',');
+  app.add_option("--sites-per-thread", options.sites_per_thread, "Sites that one thread updates together")
+      ->delimiter(',');
+  app.add_option("--repetitions", options.repetitions, "Timed runs of each launch")->check(whole_number(1));
+  app.add_option("--min-time", options.min_time, "Device seconds of a repetition at least, by repeating its run")
+      ->check(CLI::NonNegativeNumber);
+  app.add_option("--device", options.device, "auto, cpu, gpu, or the number of a GPU");
+  app.add_option("--expect", options.expect, "Hash that the state must have after the sweeps");
+  app.add_flag("--unchecked", options.unchecked, "To choose between launches only: never restart, check no bits");
+  app.footer("Options of Google Benchmark (--benchmark_format=json, --benchmark_filter=...) work too.");
+  app.allow_extras();
+}
+
+/// Throws InvalidInput unless the options make a problem.
+void complete_problem(Options& options) {
+  if (!(options.temperature > 0) || !std::isfinite(options.temperature)) {
+    throw InvalidInput("--temperature is " + std::to_string(options.temperature) +
+                       ": allowed are finite numbers above 0");
+  }
+  options.problem.beta = options.beta.value_or(1 / options.temperature);
+  check(options.problem);
+}
+
+}  // namespace
+}  // namespace psflip::spin_glass
+
+int main(int argc, char** argv) {
+  using namespace psflip::spin_glass;
+  Session session;
+  CLI::App app("Times stage " + std::string(stage()) + " of the 3D spin glass.", "spin_glass_benchmark");
+  add_options(app, session.options);
+  const int code = psflip::run_program(app, argc, argv, [&app, &session] {
+    psflip::initialise_google_benchmark(app);
+    complete_problem(session.options);
+    session.verdict.expected = session.options.expect;
+    session.choice = psflip::choose_device(platforms(), session.options.device);
+    psflip::describe(stage(), session.choice.device);
+    describe_problem(session.options);
+    register_benchmarks(session);
+    benchmark::RunSpecifiedBenchmarks();
+  });
+  return code == 0 && session.verdict.failed ? 1 : code;
+}

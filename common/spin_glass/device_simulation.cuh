@@ -1,0 +1,250 @@
+/// What the engines of stages 04 and 05 have in common: spins, couplings and MINSTD streams on the device in the order
+/// of a layout (spin_glass/geometry.hpp), the loop over the half-sweeps, and the way back to the canonical order.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "app/invalid_input.hpp"
+#include "gpu/constants.hpp"
+#include "gpu/device_buffer.hpp"
+#include "gpu/timer.hpp"
+#include "random/minstd.hpp"
+#include "random/streams.hpp"
+#include "spin_glass/disorder.hpp"
+#include "spin_glass/geometry.hpp"
+#include "spin_glass/simulation.hpp"
+
+namespace psflip::PSFLIP_PLATFORM {
+
+using spin_glass::Colour;
+using spin_glass::Direction;
+
+/// One byte: 1 = up, 0 = down.
+using SpinByte = std::uint8_t;
+/// One byte: 1 = antiferromagnetic (J = -1), 0 = ferromagnetic. A bond is unsatisfied if spin ^ spin ^ coupling is 1.
+using CouplingByte = std::uint8_t;
+
+/// The number of the bond (3 s + d) that leaves a site in a direction: the site's own, or the one of its neighbour.
+PSFLIP_HOST_DEVICE constexpr std::int64_t bond(spin_glass::Site site, Direction direction, int size) {
+  if (direction == spin_glass::minus_x) site.x = spin_glass::before(site.x, size);
+  if (direction == spin_glass::minus_y) site.y = spin_glass::before(site.y, size);
+  if (direction == spin_glass::minus_z) site.z = spin_glass::before(site.z, size);
+  return 3 * number(site, size) + direction / 2;
+}
+
+/// Calls f(i) for the thread's share of 0 <= i < count, whatever the grid.
+template <class F>
+__device__ void for_each_element(std::int64_t count, F f) {
+  const std::int64_t stride = std::int64_t{gridDim.x} * blockDim.x;
+  for (std::int64_t i = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < count; i += stride) f(i);
+}
+
+/// The start: spins[(sample * replicas + replica) * half + i] for element i of a colour.
+template <class Layout>
+__global__ void start(SpinByte* spins, Layout layout, Colour colour, int size, int half, std::int64_t samples,
+                      std::int64_t replicas, std::uint64_t seed, bool random) {
+  for_each_element(samples * replicas * half, [&](std::int64_t element) {
+    const std::int64_t sample = element / half / replicas, replica = element / half % replicas;
+    const std::int64_t s = number(layout.site(colour, layout.place(static_cast<int>(element % half))), size);
+    spins[element] = !random || spin_glass::starts_up(seed, sample, replica, s);
+  });
+}
+
+/// Every stream at its beginning: streams[sample * half + i]. The samples of a group have equal ones.
+template <class Layout>
+__global__ void seed_streams(Minstd* streams, Layout layout, Colour colour, int size, int half, std::int64_t samples,
+                             std::int64_t samples_per_stream, std::uint64_t seed) {
+  for_each_element(samples * half, [&](std::int64_t element) {
+    const std::int64_t group = element / half / samples_per_stream;
+    const std::int64_t s = number(layout.site(colour, layout.place(static_cast<int>(element % half))), size);
+    streams[element] = Minstd::seeded(stream_seed(seed, group, s));
+  });
+}
+
+/// Random couplings in one direction: couplings[sample * half + i] for element i of a colour.
+template <class Layout>
+__global__ void draw_couplings(CouplingByte* couplings, Layout layout, Colour colour, Direction direction, int size,
+                               int half, std::int64_t samples, std::uint64_t seed, std::uint64_t probability_units) {
+  for_each_element(samples * half, [&](std::int64_t element) {
+    const spin_glass::Site site = layout.site(colour, layout.place(static_cast<int>(element % half)));
+    couplings[element] =
+        !spin_glass::is_ferromagnetic(seed, element / half, bond(site, direction, size), probability_units);
+  });
+}
+
+/// Given couplings of one sample, canonical[3 s + d] = +-1, to couplings[i].
+template <class Layout>
+__global__ void place_couplings(const spin_glass::Coupling* canonical, CouplingByte* couplings, Layout layout,
+                                Colour colour, Direction direction, int size, int half) {
+  for_each_element(half, [&](std::int64_t i) {
+    const spin_glass::Site site = layout.site(colour, layout.place(static_cast<int>(i)));
+    couplings[i] = canonical[bond(site, direction, size)] < 0;
+  });
+}
+
+/// `states` lattices of a colour, one after the other, back into the order of s and to +-1.
+template <class Layout>
+__global__ void take_spins(const SpinByte* spins, spin_glass::Spin* canonical, Layout layout, Colour colour, int size,
+                           int half, std::int64_t states) {
+  for_each_element(states * half, [&](std::int64_t element) {
+    const std::int64_t s = number(layout.site(colour, layout.place(static_cast<int>(element % half))), size);
+    canonical[element / half * 2 * half + s] = spins[element] ? 1 : -1;
+  });
+}
+
+/// Whether an engine stores the six couplings of every site, so each twice, or those of the red sites only: every bond
+/// has one red end.
+enum class CouplingsOf { red_and_blue, red };
+
+inline constexpr std::int64_t transfer_bytes = 32
+                                               << 20;  ///< at least one lattice, else about so much is copied at once
+
+/// Bytes of device memory that an engine takes for a problem, buffers for transfers included.
+inline double bytes_needed(const spin_glass::Problem& problem, CouplingsOf stored) {
+  const double lattice = static_cast<double>(sites(problem));
+  const double couplings = stored == CouplingsOf::red ? 3 : 6;
+  const double per_site = static_cast<double>(problem.replicas) + couplings + sizeof(Minstd);
+  return static_cast<double>(problem.samples) * lattice * per_site + std::max(3 * lattice, 1.0 * transfer_bytes);
+}
+
+template <class Layout>
+class DeviceSimulation : public spin_glass::Simulation {
+ public:
+  /// `layout` maps single sites to bytes.
+  DeviceSimulation(const spin_glass::Problem& problem, const spin_glass::Launch& launch, const Layout& layout,
+                   CouplingsOf stored)
+      : size_(static_cast<int>(problem.size)),
+        half_(static_cast<int>(sites(problem) / 2)),
+        problem_(problem),
+        launch_(launch),
+        layout_(layout),
+        thresholds_(spin_glass::thresholds(problem.beta, problem.generator)) {
+    problem_.given_couplings.reset();  // the device has them; nobody else needs them
+    CHECK_CUDA(cudaSetDevice(launch.device));
+    const auto half = static_cast<std::size_t>(half_);
+    const auto samples = static_cast<std::size_t>(problem.samples),
+               replicas = static_cast<std::size_t>(problem.replicas);
+    for (const Colour colour : {spin_glass::red, spin_glass::blue}) {
+      spins_[colour] = DeviceBuffer<SpinByte>(samples * replicas * half);
+      streams_[colour] = DeviceBuffer<Minstd>(samples * half);
+      if (colour == spin_glass::red || stored == CouplingsOf::red_and_blue) make_couplings(colour, problem);
+    }
+    restart();
+  }
+
+  void restart() override {
+    CHECK_CUDA(cudaSetDevice(launch_.device));
+    for (const Colour colour : {spin_glass::red, spin_glass::blue}) {
+      start<<<setup_blocks(problem_.samples * problem_.replicas * half_), setup_threads>>>(
+          spins_[colour].data(), layout_, colour, size_, half_, problem_.samples, problem_.replicas, problem_.seed,
+          problem_.start == spin_glass::Start::random);
+      CHECK_CUDA(cudaGetLastError());
+      seed_streams<<<setup_blocks(problem_.samples * half_), setup_threads>>>(
+          streams_[colour].data(), layout_, colour, size_, half_, problem_.samples, problem_.samples_per_stream,
+          problem_.seed);
+      CHECK_CUDA(cudaGetLastError());
+    }
+    CHECK_CUDA(cudaDeviceSynchronize());
+    next_ = spin_glass::red;
+  }
+
+  double advance(std::int64_t half_sweeps) override {
+    CHECK_CUDA(cudaSetDevice(launch_.device));
+    timer_.start();
+    for (std::int64_t i = 0; i < half_sweeps; ++i) {
+      launch_half_sweep(next_);
+      CHECK_CUDA(cudaGetLastError());
+      next_ = other(next_);
+    }
+    return timer_.stop();
+  }
+
+  spin_glass::State state() const override {
+    CHECK_CUDA(cudaSetDevice(launch_.device));
+    spin_glass::State result{size_, problem_.samples, problem_.replicas, {}};
+    const std::int64_t lattices = problem_.samples * problem_.replicas, lattice_sites = sites(problem_);
+    result.spins.resize(lattices * lattice_sites);
+    const std::int64_t at_once = std::clamp<std::int64_t>(transfer_bytes / lattice_sites, 1, lattices);
+    DeviceBuffer<spin_glass::Spin> canonical(at_once * lattice_sites);
+    for (std::int64_t first = 0; first < lattices; first += at_once) {
+      const std::int64_t now = std::min(at_once, lattices - first);
+      for (const Colour colour : {spin_glass::red, spin_glass::blue}) {
+        take_spins<<<setup_blocks(now * half_), setup_threads>>>(spins_[colour].data() + first * half_,
+                                                                 canonical.data(), layout_, colour, size_, half_, now);
+        CHECK_CUDA(cudaGetLastError());
+      }
+      CHECK_CUDA(cudaMemcpy(&result.spins[first * lattice_sites], canonical.data(), now * lattice_sites,
+                            cudaMemcpyDeviceToHost));
+    }
+    return result;
+  }
+
+  spin_glass::Launch launch() const override { return launch_; }
+
+  double bytes_per_flip() const override {
+    const double replicas = static_cast<double>(problem_.replicas);
+    return 3 + (6 + 2 * sizeof(Minstd)) / replicas;  // spins: own in and out, the other colour's; six couplings; stream
+  }
+
+ protected:
+  /// Starts the kernel that updates all sites of one colour, in all samples and replicas.
+  virtual void launch_half_sweep(Colour colour) = 0;
+
+  int size_, half_;  ///< L, and the sites of one colour
+  spin_glass::Problem problem_;
+  spin_glass::Launch launch_;
+  Layout layout_;
+  spin_glass::Thresholds thresholds_;
+  // Index: the colour.
+  DeviceBuffer<SpinByte> spins_[2];                                  ///< [sample][replica][element]
+  DeviceBuffer<CouplingByte> couplings_[2][spin_glass::directions];  ///< [sample][element]; perhaps none of blue sites
+  DeviceBuffer<Minstd> streams_[2];                                  ///< [sample][element]
+
+ private:
+  static constexpr unsigned setup_threads = 256;  // of the kernels above, which loop
+
+  static unsigned setup_blocks(std::int64_t elements) {
+    return static_cast<unsigned>(std::min<std::int64_t>((elements - 1) / setup_threads + 1, 2048));
+  }
+
+  void make_couplings(Colour colour, const spin_glass::Problem& problem) {
+    using namespace spin_glass;
+    for (int d = 0; d < directions; ++d)
+      couplings_[colour][d] = DeviceBuffer<CouplingByte>(static_cast<std::size_t>(problem.samples * half_));
+    if (!problem.given_couplings) {
+      const std::uint64_t probability = units_of_probability(problem.ferromagnetic_fraction);
+      for (int d = 0; d < directions; ++d) {
+        draw_couplings<<<setup_blocks(problem.samples * half_), setup_threads>>>(
+            couplings_[colour][d].data(), layout_, colour, Direction(d), size_, half_, problem.samples, problem.seed,
+            probability);
+        CHECK_CUDA(cudaGetLastError());
+      }
+    } else {
+      DeviceBuffer<Coupling> canonical(static_cast<std::size_t>(3 * sites(problem)));
+      for (std::int64_t sample = 0; sample < problem.samples; ++sample) {
+        canonical.copy_from_host((*problem.given_couplings)[static_cast<std::size_t>(sample)].data());
+        for (int d = 0; d < directions; ++d) {
+          place_couplings<<<setup_blocks(half_), setup_threads>>>(canonical.data(),
+                                                                  couplings_[colour][d].data() + sample * half_,
+                                                                  layout_, colour, Direction(d), size_, half_);
+          CHECK_CUDA(cudaGetLastError());
+        }
+      }
+    }
+    CHECK_CUDA(cudaDeviceSynchronize());
+  }
+
+  Colour next_ = spin_glass::red;
+  Timer timer_;
+};
+
+/// How many blocks of `size` elements cover n.
+constexpr unsigned blocks_for(std::int64_t n, std::int64_t size) { return static_cast<unsigned>((n - 1) / size + 1); }
+
+}  // namespace psflip::PSFLIP_PLATFORM

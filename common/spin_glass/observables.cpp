@@ -1,0 +1,90 @@
+#include "spin_glass/observables.hpp"
+
+#include <algorithm>
+#include <cstddef>
+
+#include "app/state_hash.hpp"
+
+namespace psflip::spin_glass {
+namespace {
+
+/// The sum of f(i), small numbers, over 0 <= i < count. Parts of it fit into an int, which the compiler can vectorise.
+template <class F>
+std::int64_t sum(std::size_t count, F f) {
+  constexpr std::size_t part = 1 << 16;
+  std::int64_t total = 0;
+  for (std::size_t first = 0; first < count; first += part) {
+    const std::size_t last = std::min(first + part, count);
+    int partial = 0;
+    for (std::size_t i = first; i < last; ++i) {
+      partial += f(i);
+    }
+    total += partial;
+  }
+  return total;
+}
+
+}  // namespace
+
+std::int64_t energy(std::int64_t size, std::span<const Spin> spins, std::span<const Coupling> couplings) {
+  const auto row = [&](std::int64_t y, std::int64_t z) { return &spins[size * (y + size * z)]; };
+  std::int64_t satisfied_less_unsatisfied = 0;
+  for (std::int64_t z = 0; z < size; ++z) {
+    for (std::int64_t y = 0; y < size; ++y) {
+      const Spin* const here = row(y, z);
+      const Spin* const behind = row((y + 1) % size, z);
+      const Spin* const above = row(y, (z + 1) % size);
+      const Coupling* const j = &couplings[3 * size * (y + size * z)];
+      const auto bonds_of = [&](std::int64_t x, Spin right) {
+        return here[x] * (j[3 * x] * right + j[3 * x + 1] * behind[x] + j[3 * x + 2] * above[x]);
+      };
+      int in_row = bonds_of(size - 1, here[0]);
+      for (std::int64_t x = 0; x < size - 1; ++x) {
+        in_row += bonds_of(x, here[x + 1]);
+      }
+      satisfied_less_unsatisfied += in_row;
+    }
+  }
+  return -satisfied_less_unsatisfied;
+}
+
+std::int64_t magnetisation(std::span<const Spin> spins) {
+  return sum(spins.size(), [&](std::size_t i) { return spins[i]; });
+}
+
+std::int64_t overlap(std::span<const Spin> a, std::span<const Spin> b) {
+  return sum(a.size(), [&](std::size_t i) { return a[i] * b[i]; });
+}
+
+SampleObservables observe(const State& state, std::int64_t sample, std::span<const Coupling> couplings) {
+  SampleObservables result;
+  for (std::int64_t a = 0; a < state.replicas; ++a) {
+    const std::span<const Spin> spins = state.of(sample, a);
+    result.energies.push_back(energy(state.size, spins, couplings));
+    result.magnetisations.push_back(magnetisation(spins));
+    for (std::int64_t b = a + 1; b < state.replicas; ++b) {
+      result.overlaps.push_back(overlap(spins, state.of(sample, b)));
+    }
+  }
+  return result;
+}
+
+std::uint64_t state_hash(const State& state) {
+  StateHash hash;
+  for (const Spin spin : state.spins) {
+    hash.add(spin > 0);
+  }
+  return hash.value();
+}
+
+std::uint64_t couplings_hash(const std::vector<std::vector<Coupling>>& couplings) {
+  StateHash hash;
+  for (const std::vector<Coupling>& sample : couplings) {
+    for (const Coupling coupling : sample) {
+      hash.add(coupling > 0);
+    }
+  }
+  return hash.value();
+}
+
+}  // namespace psflip::spin_glass

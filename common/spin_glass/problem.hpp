@@ -1,0 +1,82 @@
+/// The 3D +-J Edwards-Anderson spin glass: everything that determines the bits of a run.
+///
+/// L x L x L spins on a cubic lattice with periodic boundaries; the site at (x, y, z) has the number s = x + L (y + L
+/// z). J_d(s) = +-1 couples s to its neighbour in direction +d. H = - sum over all bonds of J s s'.
+///
+/// Metropolis dynamics. A site is red if x + y + z is even, else blue. One sweep updates all red sites, then all blue
+/// ones. For a site with u unsatisfied bonds a flip costs dE = 12 - 4u; it flips if dE <= 0 or its draw is less than
+/// threshold(dE).
+///
+/// `samples` realisations of the couplings are simulated together, `replicas` copies of each: the same couplings, each
+/// with a start and random numbers of its own. Samples gW .. gW + W - 1 form the group g (W = samples_per_stream).
+/// Every site of a group has one random stream (random/streams.hpp). Its draw number n = sweep * replicas + replica
+/// decides this site in that sweep and replica, in all samples of the group.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+namespace psflip::spin_glass {
+
+/// +1 (up) or -1 (down).
+using Spin = std::int8_t;
+/// +1 (ferromagnetic) or -1.
+using Coupling = std::int8_t;
+
+enum class Generator { minstd, parisi_rapuano, mt19937, philox };
+enum class Start { random, ordered };
+
+inline constexpr std::array generators{Generator::minstd, Generator::parisi_rapuano, Generator::mt19937,
+                                       Generator::philox};
+/// "minstd", "parisi-rapuano", "mt19937", "philox"
+std::string_view name(Generator generator);
+/// "random", "ordered"
+std::string_view name(Start start);
+
+/// How many numbers a stream gives before it repeats itself; what is more than 2^62 counts as 2^62.
+std::int64_t period(Generator generator);
+
+struct Problem {
+  std::int64_t size = 16;                ///< L: even, 4 to largest_size
+  double beta = 1.0;                     ///< inverse temperature: finite, 0 or more
+  std::int64_t samples = 1;              ///< M, 1 or more
+  std::int64_t replicas = 4;             ///< R, 1 or more
+  std::int64_t samples_per_stream = 32;  ///< W, 1 or more
+  Generator generator = Generator::minstd;
+  std::uint64_t seed = 42;
+  Start start = Start::random;          ///< each spin up or down with probability 1/2, or all up
+  double ferromagnetic_fraction = 0.5;  ///< p: the probability of J = +1, 0 to 1
+  /// Couplings to use instead of random ones, as sample_couplings() orders them: one element a sample.
+  std::shared_ptr<const std::vector<std::vector<Coupling>>> given_couplings{};
+};
+
+inline constexpr int smallest_size = 4;  ///< L = 2 doubles its bonds, and checkerboard Metropolis is not ergodic there
+inline constexpr int largest_size = 1624;  ///< so that an int numbers the sites of one colour
+
+/// Throws InvalidInput unless every field is in its range.
+void check(const Problem& problem);
+
+/// L^3, the sites of one lattice.
+inline std::int64_t sites(const Problem& problem) { return problem.size * problem.size * problem.size; }
+/// How many random streams a site has.
+inline std::int64_t groups(const Problem& problem) { return (problem.samples - 1) / problem.samples_per_stream + 1; }
+
+/// The 3 L^3 couplings of a sample: element 3 s + d is J_d(s), d = 0, 1, 2 for x, y, z.
+std::vector<Coupling> sample_couplings(const Problem& problem, std::int64_t sample);
+
+/// The L^3 spins with which a replica of a sample starts, in the order of s.
+std::vector<Spin> start_spins(const Problem& problem, std::int64_t sample, std::int64_t replica);
+
+/// What a draw must be less than to accept a flip. An energy that falls or stays needs no draw.
+struct Thresholds {
+  std::uint32_t of[3];  ///< by the number of unsatisfied bonds: u = 0 costs 12, u = 1 costs 8, u = 2 costs 4
+};
+
+/// floor(exp(-beta dE) * M), where M is the number of values that the generator's draws can have: 2^31 - 2 for MINSTD,
+/// 2^32 for the others; at most 2^32 - 1.
+Thresholds thresholds(double beta, Generator generator);
+
+}  // namespace psflip::spin_glass

@@ -1,0 +1,456 @@
+"""Runs the program `spin_glass` as a user would, with right and wrong input.
+
+    program_test.py <path of spin_glass>
+"""
+import csv
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+PROGRAM = None
+INSTANCES = pathlib.Path(__file__).parent / "instances"
+GENERATORS = ("minstd", "parisi-rapuano", "mt19937", "philox")
+
+
+def run(*arguments, stdin=None):
+    return subprocess.run([PROGRAM, *map(str, arguments)], input=stdin, capture_output=True, timeout=120)
+
+
+def result(*arguments, stdin=None):
+    """The JSON object of a run that must succeed without a word on stderr."""
+    done = run(*arguments, "--json", stdin=stdin)
+    assert done.returncode == 0 and done.stderr == b"", done
+    return json.loads(done.stdout)
+
+
+def stage():
+    return pathlib.Path(PROGRAM).parent.name
+
+
+def is_reference():
+    return stage().startswith("00_")
+
+
+def read_csv(path):
+    """The header's members, and the rows as dictionaries."""
+    lines = path.read_text().splitlines()
+    header = {}
+    while lines[0].startswith("# "):
+        key, value = lines.pop(0)[2:].split(": ", 1)
+        header[key] = json.loads(value)
+    return header, list(csv.DictReader(lines))
+
+
+def edges(path):
+    """The edges of an edge list as a dictionary {(i, j): J}."""
+    lines = pathlib.Path(path).read_text().splitlines()
+    return {tuple(map(int, line.split()[:2])): int(line.split()[2]) for line in lines[1:]}
+
+
+class InFolder(unittest.TestCase):
+    def setUp(self):
+        holder = tempfile.TemporaryDirectory()
+        self.addCleanup(holder.cleanup)
+        self.folder = pathlib.Path(holder.name)
+
+    def file(self, name, content):
+        path = self.folder / name
+        path.write_bytes(content)
+        return path
+
+    def snapshot(self):
+        return {path: path.read_bytes() for path in self.folder.rglob("*") if path.is_file()}
+
+
+class Refusals(InFolder):
+    """One line on stderr, exit code 2, and nothing written or changed."""
+
+    def assert_refused(self, *arguments, names=""):
+        existing = self.file("existing.csv", b"precious")
+        for output in ([], ["--output", self.folder / "new.csv"], ["--output", existing]):
+            if output and "--output" in arguments:
+                continue
+            with self.subTest(arguments=arguments + tuple(output)):
+                before = self.snapshot()
+                done = run(*arguments, *output)
+                self.assertEqual(done.returncode, 2, done)
+                self.assertRegex(done.stderr.decode(), r"\Aspin_glass: [^\n]+\n\Z")
+                self.assertIn(str(names), done.stderr.decode())
+                self.assertEqual(done.stdout, b"")
+                self.assertEqual(self.snapshot(), before)
+
+    def test_options(self):
+        self.assert_refused("--sise", 6, names="--sise")
+        self.assert_refused("6", names="6")
+        self.assert_refused("--sweeps", -1, names="-1")
+        self.assert_refused("--sweeps", 1 << 62, names=1 << 62)
+        self.assert_refused("--seed", 1 << 63, names=1 << 63)
+        self.assert_refused("--start", "down", names="down")
+        self.assert_refused("--generator", "rand", names="rand")
+        for option in ("--samples", "--replicas", "--samples-per-stream"):
+            for number in (0, -1, "1.5", 1 << 25, "010"):
+                self.assert_refused(option, number, names=option)
+        for rule in ("sometimes", "every:0", "every:-1", "every:1.5", "every:"):
+            self.assert_refused("--measure", rule, names=rule)
+
+    def test_sizes(self):
+        for size in (0, -4, 2, 3, 5, 7, 1626, 99999999999, 1 << 64, "1e3", "0x10", ""):
+            self.assert_refused("--size", size, names="--size")
+
+    def test_temperatures(self):
+        for value in (0, -1, "nan", "inf", "-inf", "1e400", "1e-320", "0x1p1", "", "hot", "1,1"):
+            self.assert_refused("--temperature", value, names="--temperature")
+        for value in (-1, -1e-300, "nan", "inf", "1e400", ""):
+            self.assert_refused("--beta", value, names="--beta")
+        self.assert_refused("--beta", 1, "--temperature", 1, names="--temperature")
+        for value in (-0.1, 1.1, "nan", "inf", ""):
+            self.assert_refused("--ferromagnetic-fraction", value, names="--ferromagnetic-fraction")
+
+    def test_exhausted_streams(self):
+        period = 2 ** 31 - 2
+        self.assert_refused("--sweeps", period // 4 + 1, names=period // 4)
+        self.assert_refused("--sweeps", period // 5 + 1, "--replicas", 5, names="repeat")
+
+    def test_memory(self):
+        for problem in (["--size", 1624, "--samples", 1000],
+                        ["--size", 1624, "--samples", 1 << 24, "--replicas", 1 << 24],
+                        ["--size", 4, "--replicas", 1 << 24],
+                        ["--sweeps", 10 ** 11, "--generator", "mt19937", "--measure", "every:1"]):
+            done = run(*problem)
+            self.assert_refused(*problem, names="needs")
+            self.assertRegex(done.stderr.decode(), r"needs [0-9.e+]+ .B of memory; the machine has [0-9.]+ .B\n")
+
+    def test_launches(self):
+        self.assert_refused("--indexing", "diagonal", names="diagonal")
+        self.assert_refused("--load", "slow", names="slow")
+        for number in (0, -1, 1025):
+            self.assert_refused("--threads", number, names=number)
+            self.assert_refused("--sites-per-thread", number, names=number)
+        if is_reference():
+            for option, value in (("--indexing", "standard"), ("--load", "plain"), ("--threads", 32),
+                                  ("--sites-per-thread", 1)):
+                self.assert_refused(option, value, names=option)
+        if stage().startswith("04_"):
+            self.assert_refused("--indexing", "bitwise", "--size", 12, names="power of two")
+            self.assert_refused("--indexing", "sliced", names="sliced")
+        if stage().startswith("05_"):
+            self.assert_refused("--indexing", "bitwise", names="bitwise")
+
+    def test_generators_of_later_stages(self):
+        for generator in GENERATORS[1:]:
+            if is_reference():
+                result("--size", 4, "--sweeps", 1, "--generator", generator)
+            else:
+                self.assert_refused("--generator", generator, names="minstd")
+
+    def test_devices(self):
+        self.assert_refused("--device", 99, names="99")
+        self.assert_refused("--device", "tpu", names="tpu")
+        # Where there is a GPU and the stage has a kernel for it, it is taken; anywhere else it is refused.
+        done = run("--device", "gpu", "--size", 8, "--json")
+        if done.returncode == 0:
+            self.assertEqual(json.loads(done.stdout)["device"]["platform"], "gpu")
+        else:
+            self.assert_refused("--device", "gpu", names="gpu")
+
+    def test_couplings(self):
+        """The complaint about a file names it and the line. host_test.cpp knows more ways to be wrong."""
+        good = (INSTANCES / "J4_mt1000.rudy").read_bytes().splitlines(keepends=True)
+        wrong = {
+            "empty.rudy": (b"", "line 1"),
+            "text.rudy": (b"hello\n", "line 1"),
+            "odd.rudy": (b"125 375\n", "125 sites"),
+            "huge.rudy": (b"9223372036854775807 9223372036854775807\n1 2 1\n", "9223372036854775807 sites"),
+            "large.rudy": (b"4283098624 12849295872\n1 2 1\n", "line 3"),
+            "truncated.rudy": (b"".join(good[:-1]), "line 193"),
+            "missing.rudy": (b"64 191\n" + b"".join(good[1:-1]), "the bond between the sites 64 and 16 is missing"),
+            "more.rudy": (b"".join(good) + b"1 2 1\n", "line 194"),
+            "zero.rudy": (b"".join(good[:5]) + b"2 6 0\n" + b"".join(good[6:]), "line 6"),
+            "far.rudy": (b"".join(good[:5]) + b"2 7 1\n" + b"".join(good[6:]), "line 6"),
+            "twice.rudy": (b"".join(good[:5]) + good[4] + b"".join(good[6:]), "line 6"),
+        }
+        for name, (content, complaint) in wrong.items():
+            path = self.file(name, content)
+            self.assert_refused("--couplings", path, names=path)
+            self.assert_refused("--couplings", path, names=complaint)
+        self.assert_refused("--couplings", self.folder / "none.rudy", names="none.rudy")
+        self.assert_refused("--couplings", self.folder, names=self.folder)
+        self.assertEqual(run("--couplings").returncode, 2)
+        instance = INSTANCES / "J4_mt1000.rudy"
+        self.assert_refused("--couplings", instance, "--size", 6, names=instance)
+        self.assert_refused("--couplings", instance, "--samples", 2, names="--samples")
+        self.assert_refused("--couplings", instance, "--ferromagnetic-fraction", 0.5, names="--ferromagnetic-fraction")
+        larger = self.folder / "larger.rudy"
+        result("--size", 6, "--sweeps", 0, "--write-couplings", larger)
+        self.assert_refused("--couplings", instance, larger, names=larger)
+
+    def test_outputs(self):
+        for option, ending in (("--output", ".csv"), ("--averages", ".json"), ("--write-couplings", "")):
+            for place in (self.folder / ("missing/b" + ending), "/proc/b" + ending):
+                self.assert_refused(option, place, names=place)
+        folder = self.folder / "folder.csv"
+        folder.mkdir()
+        for option in ("--output", "--averages", "--write-couplings"):
+            self.assert_refused(option, folder, names=folder)
+            self.assert_refused(option, "", names="")
+        for option in ("--output", "--averages"):
+            self.assert_refused(option, self.folder / "a.txt", names=".csv or .json")
+        both = self.folder / "both.csv"
+        self.assert_refused("--output", both, "--averages", both, names=both)
+        self.assert_refused("--output", both, "--averages", f"{self.folder}/./both.csv", names="same file")
+        self.assert_refused("--output", both, "--write-couplings", both, names=both)
+        self.assert_refused("--write-couplings", self.folder / "a", "--samples", 2, names="--write-couplings")
+        self.assert_refused("--output", "/dev/stdout", "--json", names="--json")
+
+    def test_full_disk(self):
+        for option in ("--output", "--averages", "--write-couplings"):
+            others = [] if option == "--output" else ["--output", self.folder / "other.csv"]
+            for sweeps in (1, 2000):
+                done = run("--size", 4, "--sweeps", sweeps, "--measure", "every:1", option, "/dev/full", *others,
+                           "--json")
+                self.assertEqual(done.returncode, 2, done)
+                self.assertRegex(done.stderr.decode(), r"\Aspin_glass: /dev/full: [^\n]+\n\Z")
+                self.assertEqual(self.snapshot(), {})
+
+
+class Runs(InFolder):
+    def test_hashes(self):
+        """Computed with a separate program that shares no line with psFlip; every stage gives them."""
+        def said(*arguments):
+            answer = result(*arguments)
+            return answer["hash"], answer["magnetisation"], answer["energy"]
+
+        self.assertEqual(said("--size", 4, "--sweeps", 10, "--samples", 3, "--replicas", 2, "--samples-per-stream", 2),
+                         ("8f854789065897e5", 4, -628))
+        self.assertEqual(said("--size", 6, "--beta", 0.5, "--sweeps", 3, "--samples", 2, "--replicas", 5,
+                              "--samples-per-stream", 1, "--seed", 7, "--ferromagnetic-fraction", 0.7,
+                              "--start", "ordered"), ("5f27477ecf4fe582", 690, -3024))
+        self.assertEqual(said("--size", 8, "--sweeps", 4), ("450cfbd6984c93fe", -70, -3204))
+
+    def test_hashes_of_all_launches(self):
+        launches = {"04_checkerboard": [["--indexing", "standard"], ["--indexing", "bitwise"], ["--threads", 33]],
+                    "05_sliced": [["--indexing", "sliced-grid"], ["--indexing", "standard-grid"], ["--load", "texture"],
+                                  ["--sites-per-thread", 2, "--load", "plain"]]}
+        for launch in launches.get(stage(), []):
+            answer = result("--size", 8, "--sweeps", 4, *launch)
+            self.assertEqual(answer["hash"], "450cfbd6984c93fe", launch)
+            self.assertEqual(answer["launch"][launch[0][2:].replace("-", "_")], launch[1])
+
+    def test_json_says_the_whole_problem(self):
+        answer = result("--size", 6, "--beta", 0.25, "--sweeps", 3, "--samples", 2, "--replicas", 3, "--seed", 7,
+                        "--samples-per-stream", 5, "--start", "ordered", "--ferromagnetic-fraction", 0.75,
+                        "--measure", "every:2")
+        self.assertEqual(answer["program"], "spin_glass")
+        self.assertEqual(answer["stage"], stage())
+        couplings_hash = answer["problem"].pop("couplings_hash")
+        self.assertRegex(couplings_hash, r"\A[0-9a-f]{16}\Z")
+        self.assertEqual(answer["problem"], {
+            "size": 6, "beta": 0.25, "temperature": 4.0, "sweeps": 3, "samples": 2, "replicas": 3,
+            "samples_per_stream": 5, "generator": "minstd", "seed": 7, "start": "ordered",
+            "ferromagnetic_fraction": 0.75, "couplings": None, "measure": "every:2"})
+        self.assertEqual(set(answer["launch"]), {"indexing", "load", "threads", "sites_per_thread"})
+        self.assertEqual(answer["device"]["index"], 0)
+        self.assertIn(answer["device"]["platform"], ("gpu", "cpu", "reference"))
+        self.assertNotEqual(answer["device"]["name"], "")
+        self.assertGreater(answer["seconds"], 0)
+        spins = 2 * 3 * 6 ** 3
+        self.assertAlmostEqual(answer["ps_per_flip"], answer["seconds"] * 1e12 / (3 * spins))
+        self.assertAlmostEqual(answer["energy_per_site"], answer["energy"] / spins)
+        self.assertAlmostEqual(answer["magnetisation_per_site"], answer["magnetisation"] / spins)
+        self.assertEqual([row["sweep"] for row in answer["averages"]], [0, 2, 3])
+        last = answer["averages"][-1]
+        self.assertAlmostEqual(last["e"], answer["energy"] / spins)
+        self.assertAlmostEqual(last["m"], answer["magnetisation"] / spins)
+        self.assertEqual({value for key, value in last.items() if key.endswith("_error")}, {None})  # one group
+
+    def test_defaults(self):
+        answer = result()
+        answer["problem"].pop("couplings_hash")
+        self.assertEqual(answer["problem"], {
+            "size": 16, "beta": 1 / 1.1, "temperature": 1.1, "sweeps": 100, "samples": 1, "replicas": 4,
+            "samples_per_stream": 32, "generator": "minstd", "seed": 42, "start": "random",
+            "ferromagnetic_fraction": 0.5, "couplings": None, "measure": "end"})
+
+    def test_temperature_and_beta_are_the_same_thing(self):
+        cold = result("--size", 4, "--temperature", 0.5)
+        self.assertEqual(cold["problem"]["beta"], 2)
+        self.assertEqual(result("--size", 4, "--beta", 2)["hash"], cold["hash"])
+        hot = result("--size", 4, "--beta", 0)
+        self.assertEqual(hot["problem"]["temperature"], None)
+
+    def test_beta_zero_flips_every_spin_in_every_sweep(self):
+        for generator in GENERATORS if is_reference() else GENERATORS[:1]:
+            answer = result("--size", 6, "--beta", 0, "--sweeps", 3, "--measure", "every:1", "--start", "ordered",
+                            "--ferromagnetic-fraction", 1, "--samples", 33, "--generator", generator)
+            self.assertEqual([row["m"] for row in answer["averages"]], [1, -1, 1, -1])
+            self.assertEqual({row["e"] for row in answer["averages"]}, {-3})
+            self.assertEqual({row["m_error"] for row in answer["averages"]}, {0})  # two groups
+            self.assertEqual({row["q2"] for row in answer["averages"]}, {1})
+
+    def test_no_sweeps(self):
+        answer = result("--size", 4, "--sweeps", 0, "--start", "ordered", "--measure", "log")
+        self.assertEqual(answer["magnetisation"], 4 * 64)
+        self.assertEqual(answer["ps_per_flip"], None)
+        self.assertEqual(len(answer["averages"]), 1)
+
+    def test_report(self):
+        done = run("--size", 8, "--sweeps", 4, "--measure", "log")
+        self.assertEqual((done.returncode, done.stderr), (0, b""))
+        lines = done.stdout.decode().splitlines()
+        self.assertTrue(lines[0].startswith("device"))
+        answer = result("--size", 8, "--sweeps", 4)
+        self.assertIn(answer["device"]["name"], lines[0])
+        self.assertIn("450cfbd6984c93fe", done.stdout.decode())
+        table = [line.split() for line in lines[-5:]]
+        self.assertEqual(table[0], "sweep e error m error m2 error abs_q error q2 error".split())
+        self.assertEqual([row[0] for row in table[1:]], ["0", "1", "2", "4"])
+        self.assertAlmostEqual(float(table[-1][1]), answer["averages"][0]["e"], places=4)
+        self.assertEqual(table[-1][2], "-")
+
+    def test_help(self):
+        done = run("--help")
+        self.assertEqual((done.returncode, done.stderr), (0, b""))
+        for option in ("size", "temperature", "beta", "sweeps", "samples", "replicas", "samples-per-stream",
+                       "generator", "seed", "start", "ferromagnetic-fraction", "couplings", "write-couplings",
+                       "measure", "output", "averages", "device", "indexing", "load", "threads", "sites-per-thread",
+                       "json"):
+            self.assertIn(f"--{option} ", done.stdout.decode())
+
+    def test_couplings_survive_files(self):
+        """The same problem, its couplings drawn or read from the files that another run wrote."""
+        problem = ["--size", 6, "--sweeps", 20, "--samples", 3, "--seed", 5]
+        files = [self.folder / f"{sample}.rudy" for sample in range(3)]
+        drawn = result(*problem, "--write-couplings", *files)
+        read = result(*problem, "--couplings", *files)
+        self.assertEqual(read["hash"], drawn["hash"])
+        self.assertEqual(read["problem"]["couplings_hash"], drawn["problem"]["couplings_hash"])
+        self.assertEqual(read["problem"]["couplings"], [str(path) for path in files])
+        self.assertEqual(read["problem"]["ferromagnetic_fraction"], None)
+        swapped = result(*problem, "--couplings", files[1], files[0], files[2])
+        self.assertNotEqual(swapped["problem"]["couplings_hash"], drawn["problem"]["couplings_hash"])
+
+        copy = self.folder / "copy.rudy"
+        result("--couplings", files[0], "--sweeps", 0, "--write-couplings", copy)
+        self.assertEqual(copy.read_bytes(), files[0].read_bytes())
+        again = result("--couplings", "/dev/stdin", "--sweeps", 0, stdin=copy.read_bytes())
+        self.assertEqual(again["problem"]["size"], 6)
+
+    def test_written_couplings_are_a_lattice_with_both_signs(self):
+        path = self.folder / "a.rudy"
+        result("--size", 8, "--sweeps", 0, "--ferromagnetic-fraction", 0.25, "--write-couplings", path)
+        self.assertTrue(path.read_bytes().startswith(b"512 1536\n1 2 "))
+        bonds = edges(path)
+        self.assertEqual(len(bonds), 1536)
+        degree = [0] * 513
+        for i, j in bonds:
+            degree[i] += 1
+            degree[j] += 1
+        self.assertEqual(set(degree[1:]), {6})
+        self.assertEqual(set(bonds.values()), {1, -1})
+        self.assertAlmostEqual(list(bonds.values()).count(1) / 1536, 0.25, delta=5 * (0.1875 / 1536) ** 0.5)
+
+    def test_energy_is_that_of_the_edges(self):
+        """Ordered start: every state has the energy - sum J, counted from the written file."""
+        path, table = self.folder / "a.rudy", self.folder / "t.csv"
+        answer = result("--size", 6, "--sweeps", 0, "--start", "ordered", "--replicas", 1, "--write-couplings", path,
+                        "--output", table)
+        self.assertEqual(answer["energy"], -sum(edges(path).values()))
+        self.assertEqual(int(read_csv(table)[1][0]["energy"]), answer["energy"])
+
+    def test_known_ground_states(self):
+        for name, ground in (("J4_mt1000", -110), ("J4_mt1001", -112), ("J4_mt1002", -114)):
+            table = self.folder / "t.csv"
+            result("--couplings", INSTANCES / f"{name}.rudy", "--temperature", 0.5, "--replicas", 16, "--sweeps", 400,
+                   "--measure", "every:10", "--output", table)
+            self.assertEqual(min(int(row["energy"]) for row in read_csv(table)[1]), ground)
+
+    def test_tables(self):
+        """Rows of states agree with the averages, in both formats, and say the whole problem."""
+        problem = ["--size", 4, "--sweeps", 8, "--samples", 5, "--samples-per-stream", 2, "--replicas", 3,
+                   "--measure", "log"]
+        states, averages = self.folder / "s.csv", self.folder / "a.csv"
+        answer = result(*problem, "--output", states, "--averages", averages)
+        for path in (states, averages):
+            header = read_csv(path)[0]
+            for key in ("program", "stage", "problem", "device", "launch"):
+                self.assertEqual(header[key], answer[key], path)
+
+        rows = read_csv(states)[1]
+        self.assertEqual([(int(row["sweep"]), int(row["sample"]), int(row["replica"])) for row in rows],
+                         [(t, s, r) for t in (0, 1, 2, 4, 8) for s in range(5) for r in range(3)])
+        for row in rows:  # overlaps with the replicas of higher number, and no others
+            self.assertEqual([row[f"overlap_{b}"] != "" for b in (1, 2)], [b > int(row["replica"]) for b in (1, 2)])
+        last = [row for row in rows if row["sweep"] == "8"]
+        self.assertEqual(sum(int(row["energy"]) for row in last), answer["energy"])
+        self.assertEqual(sum(int(row["magnetisation"]) for row in last), answer["magnetisation"])
+
+        table = read_csv(averages)[1]
+        self.assertEqual(len(table), len(answer["averages"]))
+        for row, said in zip(table, answer["averages"]):
+            self.assertEqual({key: float(value) for key, value in row.items()}, said)
+
+        def mean_and_error(values):  # of samples; groups of two, two and one
+            mean = sum(values) / 5
+            groups = [(2, sum(values[:2]) / 2), (2, sum(values[2:4]) / 2), (1, values[4])]
+            return mean, (1.5 * sum((n / 5 * (x - mean)) ** 2 for n, x in groups)) ** 0.5
+
+        energies = [sum(int(row["energy"]) for row in last[3 * s:3 * s + 3]) / 3 / 64 for s in range(5)]
+        overlaps = [sum((int(row[f"overlap_{b}"]) / 64) ** 2 for row in last[3 * s:3 * s + 3] for b in (1, 2)
+                        if row[f"overlap_{b}"]) / 3 for s in range(5)]
+        for name, values in (("e", energies), ("q2", overlaps)):
+            mean, error = mean_and_error(values)
+            self.assertAlmostEqual(float(table[-1][name]), mean)
+            self.assertAlmostEqual(float(table[-1][f"{name}_error"]), error)
+
+        states_json, averages_json = self.folder / "s.json", self.folder / "a.json"
+        result(*problem, "--output", states_json, "--averages", averages_json)
+        whole = json.loads(states_json.read_text())
+        self.assertEqual(whole["problem"], answer["problem"])
+        as_text = [{key: "" if value is None else str(value) for key, value in row.items()} for row in whole["rows"]]
+        self.assertEqual(as_text, rows)
+        self.assertEqual(json.loads(averages_json.read_text())["rows"], answer["averages"])
+
+    def test_one_group_has_no_error_and_one_replica_no_overlap(self):
+        table = self.folder / "a.csv"
+        answer = result("--size", 4, "--samples", 32, "--replicas", 1, "--averages", table)
+        row = read_csv(table)[1][0]
+        for name in ("e_error", "m_error", "m2_error", "abs_q", "abs_q_error", "q2", "q2_error"):
+            self.assertEqual(row[name], "")
+            self.assertEqual(answer["averages"][0][name], None)
+        self.assertNotEqual(row["m2"], "")
+
+    def test_measuring_changes_nothing(self):
+        problem = ["--size", 6, "--sweeps", 37, "--samples", 2]
+        plain = result(*problem)
+        for rule in ("log", "every:1", "every:5"):
+            self.assertEqual(result(*problem, "--measure", rule)["hash"], plain["hash"])
+
+    def test_standard_streams(self):
+        piped = run("--size", 4, "--sweeps", 3, "--output", "/dev/stdout")
+        self.assertEqual(piped.returncode, 0)
+        self.assertTrue(piped.stderr.decode().startswith("device"))  # the report makes way
+        path = self.folder / "s.csv"
+        result("--size", 4, "--sweeps", 3, "--output", path)
+        self.assertEqual(piped.stdout, path.read_bytes())
+
+    def test_existing_files_are_replaced_whole(self):
+        path = self.file("s.csv", b"old" * 100000)
+        result("--size", 4, "--output", path)
+        self.assertTrue(path.read_text().startswith("# program: \"spin_glass\"\n"))
+        self.assertNotIn("old", path.read_text())
+        self.assertEqual(list(self.folder.iterdir()), [path])
+
+    def test_full_standard_output_is_a_failure(self):
+        with open("/dev/full", "wb") as full:
+            done = subprocess.run([PROGRAM, "--size", "4"], stdout=full, stderr=subprocess.PIPE, timeout=120)
+        self.assertEqual(done.returncode, 1)
+        self.assertRegex(done.stderr.decode(), r"\Aspin_glass: cannot write to standard output[^\n]*\n\Z")
+
+
+if __name__ == "__main__":
+    PROGRAM = os.path.abspath(sys.argv.pop(1))
+    unittest.main()

@@ -1,0 +1,15 @@
+#include "spin_glass/simulation.hpp"
+
+namespace psflip::spin_glass {
+
+std::string_view name(Indexing indexing) {
+  constexpr std::string_view names[] = {"standard", "bitwise", "standard-grid", "sliced", "sliced-grid"};
+  return names[static_cast<int>(indexing)];
+}
+
+std::string_view name(Load load) {
+  constexpr std::string_view names[] = {"plain", "readonly", "texture"};
+  return names[static_cast<int>(load)];
+}
+
+}  // namespace psflip::spin_glass

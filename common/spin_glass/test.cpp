@@ -1,0 +1,469 @@
+// The test that every stage of the 3D model passes, compiled once a stage and run on each of its platforms: the same
+// bits as stage 00, whatever the size, the samples, the replicas and the launch; and the physics that is known.
+//
+// ctest runs it a platform and a schedule at a time. By hand:
+//   spin_glass_test                                            all platforms
+//   PSFLIP_SCHEDULE=reversed spin_glass_test --gtest_filter='*/cpu'
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <ostream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "app/invalid_input.hpp"
+#include "spin_glass/physics.hpp"
+#include "spin_glass/platforms.hpp"
+#include "spin_glass/simulation.hpp"
+
+namespace psflip::spin_glass {
+
+void PrintTo(const State& state, std::ostream* out) {
+  *out << state.samples << " samples of " << state.replicas << " replicas of L = " << state.size;
+}
+
+namespace {
+
+using testing::AllOf;
+using testing::AnyOf;
+using testing::HasSubstr;
+using testing::Not;
+
+std::string describe(const Problem& problem) {
+  return "L = " + std::to_string(problem.size) + ", " + std::to_string(problem.samples) + " samples of " +
+         std::to_string(problem.replicas) + " replicas, " + std::to_string(problem.samples_per_stream) +
+         " a stream, beta = " + std::to_string(problem.beta) +
+         ", p = " + std::to_string(problem.ferromagnetic_fraction) + ", start " + std::string(name(problem.start));
+}
+
+std::string describe(const Launch& launch) {
+  const auto number = [](std::optional<int> value) { return value ? std::to_string(*value) : "left to the stage"; };
+  return "indexing " + (launch.indexing ? std::string(name(*launch.indexing)) : "left to the stage") + ", load " +
+         (launch.load ? std::string(name(*launch.load)) : "left to the stage") + ", threads " + number(launch.threads) +
+         ", sites a thread " + number(launch.sites_per_thread);
+}
+
+/// Says where the first wrong spin is: at an edge, in one colour, in later samples or replicas only?
+testing::AssertionResult same(const State& found, const State& expected) {
+  if (found == expected) {
+    return testing::AssertionSuccess();
+  }
+  if (found.size != expected.size || found.samples != expected.samples || found.replicas != expected.replicas ||
+      found.spins.size() != expected.spins.size()) {
+    return testing::AssertionFailure() << testing::PrintToString(found) << " with " << found.spins.size() << " spins";
+  }
+  std::int64_t wrong = 0, first = -1;
+  for (std::int64_t i = 0; i < std::ssize(found.spins); ++i) {
+    if (found.spins[i] != expected.spins[i]) {
+      ++wrong;
+      first = first < 0 ? i : first;
+    }
+  }
+  const std::int64_t size = found.size, site = first % (size * size * size), lattice = first / (size * size * size);
+  const std::int64_t x = site % size, y = site / size % size, z = site / (size * size);
+  return testing::AssertionFailure() << wrong << " of " << found.spins.size()
+                                     << " spins are wrong, the first in sample " << lattice / found.replicas
+                                     << ", replica " << lattice % found.replicas << ", at the "
+                                     << ((x + y + z) % 2 == 0 ? "red" : "blue") << " site x = " << x << ", y = " << y
+                                     << ", z = " << z << ": " << int{found.spins[first]} << " instead of "
+                                     << int{expected.spins[first]};
+}
+
+/// Whether the stage says that it can do a launch, threads aside: what is asserted about it here.
+bool promised(const Problem& problem, const Launch& launch) {
+  const auto is = [&](Indexing indexing) { return launch.indexing == indexing; };
+  const auto left_out = [](const auto& field) { return !field.has_value(); };
+  if (stage() == "00_cpu_reference") {
+    return left_out(launch.indexing) && left_out(launch.load) && left_out(launch.sites_per_thread);
+  }
+  if (stage() == "04_checkerboard") {
+    const bool power_of_two = std::has_single_bit(static_cast<std::uint64_t>(problem.size));
+    return left_out(launch.load) && left_out(launch.sites_per_thread) &&
+           (left_out(launch.indexing) || is(Indexing::standard) || (is(Indexing::bitwise) && power_of_two));
+  }
+  if (stage() == "05_sliced") {
+    const int s = launch.sites_per_thread.value_or(1);
+    const bool whole_words = (s == 1 || s == 2 || s == 4 || s == 8) && problem.size % s == 0;
+    return (is(Indexing::standard_grid) && s == 1) ||
+           (whole_words && (left_out(launch.indexing) || is(Indexing::sliced) || is(Indexing::sliced_grid)));
+  }
+  ADD_FAILURE() << "a new stage: say here which launches it has";
+  return false;
+}
+
+/// All launches that the interface can name, threads left to the stage.
+std::vector<Launch> all_launches() {
+  std::vector<std::optional<Indexing>> some_indexings{std::nullopt};
+  some_indexings.insert(some_indexings.end(), indexings.begin(), indexings.end());
+  std::vector<std::optional<Load>> some_loads{std::nullopt};
+  some_loads.insert(some_loads.end(), loads.begin(), loads.end());
+  std::vector<Launch> launches;
+  for (const auto& indexing : some_indexings) {
+    for (const auto& load : some_loads) {
+      for (const std::optional<int> sites : std::initializer_list<std::optional<int>>{{}, 0, 1, 2, 3, 4, 8, 16}) {
+        launches.push_back({.indexing = indexing, .load = load, .sites_per_thread = sites});
+      }
+    }
+  }
+  return launches;
+}
+
+/// Those that the stage has for a problem, with every choice made.
+std::vector<Launch> launches_for(const Problem& problem) {
+  std::vector<Launch> launches;
+  for (const Launch& launch : all_launches()) {
+    if (promised(problem, launch)) {
+      launches.push_back(launch);
+    }
+  }
+  // Leaving a choice to the stage is one of the others, if there is a choice at all.
+  const auto chosen = [&](auto field) {
+    const bool choice =
+        std::ranges::any_of(launches, [&](const Launch& launch) { return (launch.*field).has_value(); });
+    std::erase_if(launches, [&](const Launch& launch) { return choice && !(launch.*field).has_value(); });
+  };
+  chosen(&Launch::indexing);
+  chosen(&Launch::load);
+  chosen(&Launch::sites_per_thread);
+  return launches;
+}
+
+/// One for each indexing that the stage has for a problem.
+std::vector<Launch> indexings_for(const Problem& problem) {
+  std::vector<Launch> launches;
+  for (const Launch& launch : all_launches()) {
+    if (launch.indexing && !launch.load && !launch.sites_per_thread && promised(problem, launch)) {
+      launches.push_back(launch);
+    }
+  }
+  return launches;
+}
+
+Problem small_problem(std::int64_t size) {
+  return {.size = size, .beta = 0.7, .samples = 3, .replicas = 2, .samples_per_stream = 2, .seed = 17};
+}
+
+class Engine : public testing::TestWithParam<std::string> {
+ protected:
+  void SetUp() override {
+    const auto found = std::ranges::find(platforms(), GetParam(), &Platform::name);
+    ASSERT_NE(found, platforms().end());
+    platform_ = &*found;
+    if (platform_->devices().empty()) {
+      GTEST_SKIP() << "no " << GetParam() << " device here";
+    }
+  }
+
+  std::unique_ptr<Simulation> make(const Problem& problem, const Launch& launch) const {
+    return platform_->make_simulation(problem, launch);
+  }
+
+  /// The one line in which the engine refuses a problem or a launch; empty if it does not.
+  std::string refusal(const Problem& problem, const Launch& launch) const {
+    try {
+      make(problem, launch);
+    } catch (const InvalidInput& error) {
+      EXPECT_THAT(error.what(), Not(HasSubstr("\n")));
+      return error.what();
+    }
+    return "";
+  }
+
+  const Platform* platform_ = nullptr;
+};
+
+/// Stage 00 against itself would prove nothing; spin_glass_test.cpp there says what it is compared with.
+class EngineAgainstReference : public Engine {
+ protected:
+  /// Compares full states after so many half-sweeps more, again and again.
+  void expect_reference_bits(const Problem& problem, const std::vector<Launch>& launches,
+                             const std::vector<std::int64_t>& half_sweeps) const {
+    SCOPED_TRACE(describe(problem));
+    ASSERT_FALSE(launches.empty());
+    std::vector<State> expected;
+    const auto reference = reference::make_simulation(problem, {});
+    for (const std::int64_t count : half_sweeps) {
+      reference->advance(count);
+      expected.push_back(reference->state());
+    }
+    for (const Launch& launch : launches) {
+      SCOPED_TRACE(describe(launch));
+      const auto simulation = make(problem, launch);
+      std::int64_t done = 0;
+      for (std::size_t i = 0; i < half_sweeps.size(); ++i) {
+        simulation->advance(half_sweeps[i]);
+        done += half_sweeps[i];
+        ASSERT_TRUE(same(simulation->state(), expected[i])) << "after " << done << " half-sweeps";
+      }
+    }
+  }
+
+  const std::vector<std::int64_t> few_ = {0, 1, 1, 2, 2};  ///< to the start, half a sweep, 1, 2 and 3 sweeps
+};
+
+TEST_P(Engine, OffersExactlyWhatItsStagePromises) {
+  for (const std::int64_t size : {4, 6, 8}) {
+    Problem problem = small_problem(size);
+    problem.samples = 1;
+    for (const Launch& launch : all_launches()) {
+      SCOPED_TRACE(describe(problem) + "; " + describe(launch));
+      const std::string message = refusal(problem, launch);
+      EXPECT_EQ(message.empty(), promised(problem, launch)) << message;
+    }
+  }
+}
+
+TEST_P(Engine, ReportsTheLaunchThatItUses) {
+  const Problem problem = small_problem(8);
+  std::vector<Launch> wishes = launches_for(problem);
+  wishes.push_back({});
+  for (const Launch& wish : wishes) {
+    SCOPED_TRACE(describe(wish));
+    const Launch used = make(problem, wish)->launch();
+    EXPECT_EQ(used.device, wish.device);
+    EXPECT_TRUE(!wish.indexing || used.indexing == wish.indexing);
+    EXPECT_TRUE(!wish.load || used.load == wish.load);
+    EXPECT_TRUE(!wish.sites_per_thread || used.sites_per_thread == wish.sites_per_thread);
+    EXPECT_EQ(refusal(problem, used), "") << "cannot do again what it did: " << describe(used);
+  }
+}
+
+TEST_P(Engine, StartsAgainWithoutATraceOfTheRunBefore) {
+  const Problem problem = small_problem(6);
+  const auto simulation = make(problem, {});
+  const State start = simulation->state();
+  simulation->advance(7);  // an odd number: blue sites would be next
+  const State end = simulation->state();
+  EXPECT_FALSE(same(end, start));
+  for (const std::int64_t half_sweeps : {0, 1, 2, 7}) {
+    simulation->restart();
+    EXPECT_TRUE(same(simulation->state(), start));
+    simulation->advance(half_sweeps);
+    simulation->advance(7 - half_sweeps);
+    EXPECT_TRUE(same(simulation->state(), end)) << half_sweeps << " half-sweeps first";
+  }
+}
+
+TEST_P(Engine, IsNotChangedByBeingLookedAt) {
+  const Problem problem = small_problem(6);
+  const auto watched = make(problem, {}), other = make(problem, {});
+  for (int half_sweep = 0; half_sweep < 5; ++half_sweep) {
+    watched->advance(1);
+    const State now = watched->state();
+    EXPECT_TRUE(same(watched->state(), now));
+    watched->advance(0);
+    EXPECT_TRUE(same(watched->state(), now));
+  }
+  other->advance(5);
+  EXPECT_TRUE(same(watched->state(), other->state()));
+}
+
+TEST_P(Engine, DoesNotShareAnythingWithAnotherEngine) {
+  const Problem problem = small_problem(4);
+  Problem different = problem;
+  different.seed = 18;
+  const auto one = make(problem, {});
+  one->advance(3);
+  const State expected = one->state();
+  one->restart();
+  const auto two = make(different, {});
+  for (int half_sweep = 0; half_sweep < 3; ++half_sweep) {
+    one->advance(1);
+    two->advance(1);
+  }
+  EXPECT_TRUE(same(one->state(), expected));
+  EXPECT_FALSE(same(two->state(), expected));
+}
+
+TEST_P(Engine, MeasuresTimeAndCountsBytes) {
+  Problem problem = small_problem(16);
+  const auto with_two = make(problem, {});
+  EXPECT_GT(with_two->advance(4), 0);
+  problem.replicas = 4;
+  const auto with_four = make(problem, {});
+  EXPECT_GT(with_four->bytes_per_flip(), 3);                           // a spin in and out, and one of its neighbours
+  EXPECT_LT(with_four->bytes_per_flip(), with_two->bytes_per_flip());  // replicas share couplings and stream
+}
+
+TEST_P(Engine, RefusesImpossibleProblems) {
+  const auto expect_refused = [&](auto change, const char* part) {
+    Problem problem = small_problem(6);
+    change(problem);
+    EXPECT_THAT(refusal(problem, {}), HasSubstr(part));
+  };
+  expect_refused([](Problem& problem) { problem.size = 5; }, "--size is 5");
+  expect_refused([](Problem& problem) { problem.size = 2; }, "--size is 2");
+  expect_refused([](Problem& problem) { problem.size = -6; }, "--size is -6");
+  expect_refused([](Problem& problem) { problem.size = 1626; }, "--size is 1626");
+  expect_refused([](Problem& problem) { problem.beta = -1; }, "--beta is -1");
+  expect_refused([](Problem& problem) { problem.beta = std::numeric_limits<double>::quiet_NaN(); }, "--beta is nan");
+  expect_refused([](Problem& problem) { problem.beta = std::numeric_limits<double>::infinity(); }, "--beta is inf");
+  expect_refused([](Problem& problem) { problem.samples = 0; }, "--samples is 0");
+  expect_refused([](Problem& problem) { problem.replicas = 0; }, "--replicas is 0");
+  expect_refused([](Problem& problem) { problem.samples_per_stream = 0; }, "--samples-per-stream is 0");
+  expect_refused([](Problem& problem) { problem.ferromagnetic_fraction = 1.5; }, "--ferromagnetic-fraction is 1.5");
+  using Samples = std::vector<std::vector<Coupling>>;
+  expect_refused([](Problem& p) { p.given_couplings = std::make_shared<Samples>(2, std::vector<Coupling>(648, 1)); },
+                 "2 samples");
+  expect_refused([](Problem& p) { p.given_couplings = std::make_shared<Samples>(3, std::vector<Coupling>(647, 1)); },
+                 "647 couplings");
+  expect_refused([](Problem& p) { p.given_couplings = std::make_shared<Samples>(3, std::vector<Coupling>(648, 2)); },
+                 "neither 1 nor -1");
+}
+
+TEST_P(Engine, RefusesWhatDoesNotFitAndSaysHowMuchThereIs) {
+  Problem problem = small_problem(largest_size);
+  problem.samples = 1 << 24;
+  EXPECT_THAT(refusal(problem, {}), AllOf(HasSubstr("--size 1624"), HasSubstr("16777216 samples"), HasSubstr("needs"),
+                                          HasSubstr(" of "), AnyOf(HasSubstr("free"), HasSubstr("the machine has"))));
+}
+
+TEST_P(Engine, ObeysPhysics) {
+  const Effort effort = GetParam() == "cpu" ? Effort::quick : Effort::thorough;
+  for (const PhysicsCheck& check : physics_checks()) {
+    for (const Measurement& measurement :
+         check.run([&](const Problem& problem) { return make(problem, {}); }, effort)) {
+      EXPECT_TRUE(measurement.agrees()) << check.name << ": " << text(measurement);
+    }
+  }
+}
+
+TEST_P(EngineAgainstReference, AgreesForEveryLaunchAndSize) {
+  for (const std::int64_t size : {4, 6, 8, 10, 12, 14, 16, 18, 20, 34}) {
+    const Problem problem = small_problem(size);
+    expect_reference_bits(problem, launches_for(problem), few_);
+  }
+}
+
+TEST_P(EngineAgainstReference, AgreesForEveryLaunchAndNumberOfThreads) {
+  for (const std::int64_t size : {6, 8}) {
+    const Problem problem = small_problem(size);
+    std::vector<Launch> launches;
+    for (Launch launch : launches_for(problem)) {
+      for (const int threads : {1, 7, 33, 100, 256, 1024}) {
+        launch.threads = threads;
+        launches.push_back(launch);
+      }
+    }
+    expect_reference_bits(problem, launches, {3, 2});
+    EXPECT_EQ(make(problem, launches.front())->launch().threads, 1);
+  }
+}
+
+TEST_P(EngineAgainstReference, AgreesForAnyNumberOfSamplesAndReplicas) {
+  for (const std::int64_t samples : {1, 31, 32, 33, 65}) {
+    for (const std::int64_t replicas : {1, 2, 4, 5}) {
+      Problem problem = small_problem(4);
+      problem.samples = samples;
+      problem.replicas = replicas;
+      for (const std::int64_t samples_per_stream : {32, 1, 7, 64}) {
+        problem.samples_per_stream = samples_per_stream;
+        if (samples_per_stream == 32 || replicas == 2) {
+          expect_reference_bits(problem, indexings_for(problem), few_);
+        }
+      }
+    }
+  }
+}
+
+TEST_P(EngineAgainstReference, AgreesForAllParameters) {
+  for (const double beta : {0.0, 1e-9, 0.25, 1.0, 100.0}) {
+    for (const double ferromagnetic_fraction : {0.0, 0.5, 0.79, 1.0}) {
+      for (const Start start : {Start::random, Start::ordered}) {
+        Problem problem = small_problem(6);
+        problem.beta = beta;
+        problem.ferromagnetic_fraction = ferromagnetic_fraction;
+        problem.start = start;
+        problem.seed = std::bit_cast<std::uint64_t>(beta) + 1;  // 64 bits, not 32
+        expect_reference_bits(problem, indexings_for(problem), few_);
+      }
+    }
+  }
+}
+
+TEST_P(EngineAgainstReference, AgreesForGivenCouplings) {
+  for (const std::int64_t size : {4, 6, 8}) {
+    Problem problem = small_problem(size);
+    // No two samples alike, nor any two directions: x, y and z bonds are negative at every 2nd, 3rd and 5th site.
+    std::vector<std::vector<Coupling>> samples(3, std::vector<Coupling>(3 * sites(problem), 1));
+    for (std::size_t sample = 0; sample < samples.size(); ++sample) {
+      for (std::size_t bond = 0; bond < samples[sample].size(); ++bond) {
+        const std::size_t period = std::array{2, 3, 5}[bond % 3];
+        samples[sample][bond] = (bond / 3 + sample) % period == 0 ? -1 : 1;
+      }
+    }
+    problem.given_couplings = std::make_shared<const std::vector<std::vector<Coupling>>>(samples);
+    expect_reference_bits(problem, launches_for(problem), few_);
+  }
+}
+
+TEST_P(EngineAgainstReference, AgreesAfterManySweeps) {
+  Problem problem = small_problem(10);
+  problem.replicas = 5;
+  expect_reference_bits(problem, indexings_for(problem), {99, 101});
+}
+
+/// More than a dimension of the grid counts, 65535, and with more spins than are copied to the host at once.
+TEST_P(EngineAgainstReference, AgreesForVeryManySamples) {
+  Problem problem = small_problem(4);
+  problem.samples = 65'540;
+  problem.replicas = 9;
+  problem.samples_per_stream = 1000;
+  std::vector<Launch> launches = indexings_for(problem);
+  for (Launch& launch : launches) {
+    launch.threads = 32;
+  }
+  expect_reference_bits(problem, launches, {2});
+}
+
+TEST_P(EngineAgainstReference, RefusesOtherGenerators) {
+  Problem problem = small_problem(4);
+  for (const Generator generator : generators) {
+    if (generator != Generator::minstd) {
+      problem.generator = generator;
+      EXPECT_THAT(refusal(problem, {}),
+                  AllOf(HasSubstr("--generator is " + std::string(name(generator))), HasSubstr("minstd")));
+    }
+  }
+}
+
+TEST_P(EngineAgainstReference, RefusesImpossibleLaunchesByValue) {
+  for (const int threads : {-1, 0, 1025, 65536}) {
+    EXPECT_THAT(refusal(small_problem(4), {.threads = threads}),
+                HasSubstr("--threads is " + std::to_string(threads) + ": allowed are 1 to 1024"));
+  }
+  if (stage() == "04_checkerboard") {
+    EXPECT_THAT(refusal(small_problem(6), {.indexing = Indexing::bitwise}), HasSubstr("a power of two for --size"));
+  }
+  if (stage() == "05_sliced") {
+    EXPECT_THAT(refusal(small_problem(6), {.sites_per_thread = 4}), HasSubstr("--sites-per-thread is 4"));
+    EXPECT_THAT(refusal(small_problem(1026), {.indexing = Indexing::sliced_grid, .sites_per_thread = 1}),
+                HasSubstr("at most 1024 threads"));
+  }
+}
+
+std::vector<std::string> platform_names(bool with_reference) {
+  std::vector<std::string> names;
+  for (const Platform& platform : platforms()) {
+    if (with_reference || platform.name != "reference") {
+      names.push_back(platform.name);
+    }
+  }
+  return names;
+}
+
+const auto name_of = [](const testing::TestParamInfo<std::string>& info) { return info.param; };
+INSTANTIATE_TEST_SUITE_P(SpinGlass, Engine, testing::ValuesIn(platform_names(true)), name_of);
+INSTANTIATE_TEST_SUITE_P(SpinGlass, EngineAgainstReference, testing::ValuesIn(platform_names(false)), name_of);
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(EngineAgainstReference);
+
+}  // namespace
+}  // namespace psflip::spin_glass
