@@ -1,21 +1,21 @@
 #!/usr/bin/env python3
-"""Builds nothing: times the stages that are built, checks their bits against stage 00, prints one table.
+"""Builds nothing: times the stages that are built, checks their bits against stage 00, prints a table a model.
 
 Stage 00 is always run: its state is what the others must reach. Exit code 1 if any stage's bits differ.
 """
 
 import argparse
+import copy
 import csv
 import json
 import sys
 from pathlib import Path
 
+import stages
 import table
 from comparison import compare
-from stages import ROOT, Failure
-
-THREAD_WIDTHS = [8, 10, 12, 16, 32]
-BLOCKS = [1, 2, 3, 4, 5]
+from models import MAJORITY, MODELS, SPIN_GLASS
+from stages import REFERENCE, ROOT, Failure
 
 
 def comma_list(convert, allowed=None):
@@ -37,54 +37,151 @@ def whole(text):
     return value
 
 
+def temperature(text):
+    value = float(text)
+    if not 0 < value < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text}; it must be a finite number above 0")
+    return value
+
+
 def refuse(message):
     raise Failure(f"{message}; --help lists the options")
 
 
-def parse_options(arguments):
+def option_parser():
     parser = argparse.ArgumentParser(
         prog="common/run",
         description="Builds all stages, checks each one's result bit for bit against stage 00, times them, and prints "
-        "one table: on a GPU if there is one, else on the CPU.",
+        "a table for each of the two models: on a GPU if there is one, else on the CPU.",
         epilog="Also: --build-dir DIR (default: build), --no-install (never install packages).",
+        allow_abbrev=False,  # --sweep and --sweeps are not the same
     )
+    parser.error = refuse
     add = parser.add_argument
-    add("--size", type=comma_list(whole), metavar="N", help="spins along a side (10000; 1500 on a CPU)")
-    add("--steps", type=comma_list(whole), metavar="K", help="updates of the whole lattice in one timed run (10)")
-    add("--seed", type=int, default=42, help="of the random start (42)")
+    add("--model", choices=["majority", "spin-glass", "both"],
+        help="whose stages (both, or the one that the other options belong to)")
+    add("--size", type=comma_list(whole), metavar="N", help="spins along a side: of the 2D majority model (10000; 1500 "
+        "on a CPU) or of the 3D spin glass (256; 32). It takes one model, as do --json, --csv and --plot")
+    add("--seed", type=int, default=42, help="of everything that is random (42)")
     add("--stages", type=comma_list(str), metavar="01,03", help="only these, and 00, which says which bits are right")
-    add("--storage", type=comma_list(str, ["int32", "int8"]), metavar="int32,int8", help="bytes of a spin (both)")
-    add("--thread-width", type=comma_list(whole), metavar="8,16", default=THREAD_WIDTHS, help="launch shapes to try")
-    add("--block", type=comma_list(whole), metavar="1,2", default=BLOCKS, help="launch shapes to try")
     add("--repetitions", type=whole, metavar="R", help="timed runs, of which the median counts (10; 3 on a CPU)")
     add("--device", default="auto", help="auto, cpu, gpu, or the number of a GPU")
     add("--json", type=Path, metavar="FILE", help="write everything that was measured")
     add("--csv", type=Path, metavar="FILE", help="write the table")
     add("--plot", type=Path, metavar="FILE", help="draw the table (.png, .svg or .pdf)")
+    add("--build-dir", type=Path, default=ROOT / "build", help=argparse.SUPPRESS)
+    add("--parse-only", action="store_true", help=argparse.SUPPRESS)
+
+    add = parser.add_argument_group(MAJORITY.title).add_argument
+    add("--steps", type=comma_list(whole), metavar="K", help="updates of the whole lattice in one timed run (10)")
+    add("--storage", type=comma_list(str, MAJORITY.rows), metavar="int32,int8", help="bytes of a spin (both)")
+    add("--thread-width", type=comma_list(whole), metavar="8,16", help="launch shapes to try")
+    add("--block", type=comma_list(whole), metavar="1,2", help="launch shapes to try")
     add("--sweep", type=Path, metavar="DIR", help="instead: time every launch shape at every --size and --steps "
         "(here comma lists) and write the tables and plots of the report's Figures 4, 5 and 6 into DIR")
-    add("--build-dir", type=Path, default=ROOT / "build", help=argparse.SUPPRESS)
-    parser.error = refuse
-    add("--parse-only", action="store_true", help=argparse.SUPPRESS)
-    options = parser.parse_args(arguments)
-    if not options.sweep:
-        for name in ("size", "steps"):
-            if len(getattr(options, name) or []) > 1:
-                parser.error(f"--{name}: several values only make sense with --sweep")
+
+    add = parser.add_argument_group(SPIN_GLASS.title).add_argument
+    add("--sweeps", type=whole, metavar="K", help="sweeps in one timed run (10)")
+    add("--samples", type=whole, metavar="M", help="realisations of the couplings (1)")
+    add("--replicas", type=whole, metavar="R", help="copies of each sample (4)")
+    add("--temperature", type=temperature, metavar="T", help="in units of the coupling (1.1)")
+    add("--indexing", type=comma_list(str, SPIN_GLASS.rows), metavar="sliced,...", help="how sites are numbered (all)")
+    add("--load", type=comma_list(str, SPIN_GLASS.trials["load"]), metavar="plain,...", help="ways of reading to try")
+    add("--threads", type=comma_list(whole), metavar="128,256", help="threads of a block to try")
+    add("--sites-per-thread", type=comma_list(whole), metavar="1,4", help="sites that a thread updates together to try")
+    add("--sizes", type=Path, metavar="DIR", help="instead: time every indexing at every --size (here a comma list), "
+        "with as many samples as make --spins, and write a table and a plot of ps a flip against L into DIR")
+    add("--spins", type=whole, metavar="S", help="with --sizes: spins of all samples together (2^26; 2^17 on a CPU)")
+    return parser  # fmt: skip
+
+
+def option(name):
+    return "--" + name.replace("_", "-")
+
+
+def choose_models(options):
+    """What --model says, else the one that the other options belong to, else both."""
+    given = {model: [name for name in model.own_options if getattr(options, name)] for model in MODELS}
+    if options.model in (None, "both"):
+        models = [model for model in MODELS if given[model]] or list(MODELS)
+        if len(models) > 1 and any(given.values()):
+            two = " and ".join(option(given[model][0]) for model in MODELS)
+            refuse(f"{two} belong to different models; choose one")
+        if options.model and any(given.values()):
+            refuse(f"{option(given[models[0]][0])} belongs to one model; --model is both")
+    else:
+        models = [model for model in MODELS if model.name == options.model.replace("-", "_")]
+        for model in MODELS:
+            if model not in models and given[model]:
+                refuse(f"{option(given[model][0])} does not belong to --model {options.model}")
+    if len(models) > 1:
+        for name in ("size", "json", "csv", "plot"):
+            if getattr(options, name):
+                refuse(f"{option(name)} is for one model: add --model majority or --model spin-glass")
+    return models
+
+
+def parse_options(arguments):
+    options = option_parser().parse_args(arguments)
+    options.models = choose_models(options)
+    for name in ("size", "steps"):
+        values = getattr(options, name)
+        if values and not (options.sweep or options.sizes):
+            if len(values) > 1:
+                refuse(f"--{name}: several values only make sense with --sweep or --sizes")
+            setattr(options, name, values[0])
+    if options.sizes and options.samples:
+        refuse("--samples: with --sizes the number of samples follows from --spins")
+    if options.spins and not options.sizes:
+        refuse("--spins only makes sense with --sizes")
     for file in (options.json, options.csv, options.plot):
         if file and not file.parent.is_dir():  # now, not after two minutes of work
-            parser.error(f"{file}: there is no folder {file.parent}")
+            refuse(f"{file}: there is no folder {file.parent}")
+        if file and (options.sweep or options.sizes):
+            refuse(f"{file}: --sweep and --sizes name their files themselves")
     if options.plot and options.plot.suffix not in (".png", ".svg", ".pdf"):
-        parser.error(f"--plot {options.plot}: the name must end in .png, .svg or .pdf")
+        refuse(f"--plot {options.plot}: the name must end in .png, .svg or .pdf")
     return options
 
 
-def write_csv(file, rows):
-    keys = [key for key in rows[0] if key not in ("ms_per_step_runs", "shapes")]
+def write_csv(file, model, rows):
+    keys = [key for key in rows[0] if key not in (f"{model.time}_runs", "shapes")]
     with file.open("w", newline="") as stream:
         writer = csv.DictWriter(stream, keys, extrasaction="ignore", lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows)
+
+
+def split_by_model(options):
+    """(model, its options) for every model that has one of the chosen stages."""
+    numbers = {model: [s.number for s in stages.find_stages(options.build_dir, model)] for model in options.models}
+    known = sorted(set().union(*numbers.values()))
+    wished = options.stages or []
+    for number in wished:
+        if number not in known:
+            raise Failure(f"--stages {number}: there is no such stage; there are {', '.join(known) or 'none built'}")
+    split = []
+    for model in options.models:
+        own = copy.copy(options)
+        own.stages = [number for number in wished if number in numbers[model]]
+        if not wished or set(own.stages) - {REFERENCE} or not set(wished) - {REFERENCE}:
+            split.append((model, own))
+    return split
+
+
+def show(model, options):
+    """Measures and prints one model's table. Whether all bits agree."""
+    if options.plot:
+        import plots  # before the work, so that a missing matplotlib does not cost a run
+    result = compare(model, options)
+    print(f"{model.title}: {table.summary(result)}", table.as_text(result), table.remarks(result), sep="\n\n")
+    if options.json:
+        options.json.write_text(json.dumps(result, indent=1) + "\n")
+    if options.csv:
+        write_csv(options.csv, model, result["rows"])
+    if options.plot:
+        plots.draw_comparison(result, options.plot)
+    return all(row["bits_agree"] for row in result["rows"])
 
 
 def main(arguments):
@@ -95,17 +192,15 @@ def main(arguments):
         import sweep
 
         return sweep.main(options)
-    if options.plot:
-        import plots  # before the work, so that a missing matplotlib does not cost a run
-    result = compare(options)
-    print(table.summary(result), table.as_text(result["rows"]), table.remarks(result), sep="\n\n")
-    if options.json:
-        options.json.write_text(json.dumps(result, indent=1) + "\n")
-    if options.csv:
-        write_csv(options.csv, result["rows"])
-    if options.plot:
-        plots.draw_comparison(result, options.plot)
-    return 0 if all(row["bits_agree"] for row in result["rows"]) else 1
+    if options.sizes:
+        import sizes
+
+        return sizes.main(options)
+    agree = True
+    for i, (model, own) in enumerate(split_by_model(options)):
+        print("\n\n" * bool(i), end="", flush=True)
+        agree = show(model, own) and agree
+    return 0 if agree else 1
 
 
 if __name__ == "__main__":

@@ -1,19 +1,22 @@
 #!/usr/bin/env python3
-"""Reads the GPU's hardware counters for one step of each stage, with NVIDIA's Nsight Compute (ncu).
+"""Reads the GPU's hardware counters for one kernel of each stage, with NVIDIA's Nsight Compute (ncu).
 
-The launches are the best ones of a comparison (common/run --json) and any others asked for. The result is a JSON file
-from which readme_tables.py makes tables. ncu needs the right to read counters: root, or a driver that lets everyone.
+Of the 2D model that is a step, of the 3D spin glass half a sweep, the red sites. The launches
+are the best ones of a comparison (common/run --json) and any others asked for. The result is a JSON file from which
+readme_tables.py makes tables. ncu needs the right to read counters: root, or a driver that lets everyone.
 """
 
 import argparse
 import csv
 import io
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import stages
+from models import MAJORITY, model_of
 from stages import ROOT, Failure
 
 METRICS = {
@@ -24,6 +27,7 @@ METRICS = {
     "l2_percent": "lts__throughput.avg.pct_of_peak_sustained_elapsed",
     "l1_percent": "l1tex__throughput.avg.pct_of_peak_sustained_elapsed",
     "l1_hit_percent": "l1tex__t_sector_hit_rate.pct",
+    "l2_hit_percent": "lts__t_sector_hit_rate.pct",
     "load_requests": "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum",
     "load_sectors": "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum",
     "store_requests": "l1tex__t_requests_pipe_lsu_mem_global_op_st.sum",
@@ -42,68 +46,104 @@ SCALES = {"usecond": 1, "us": 1, "nsecond": 1e-3, "ns": 1e-3, "msecond": 1e3, "m
           "byte": 1, "Kbyte": 1e3, "Mbyte": 1e6, "Gbyte": 1e9}
 
 
-def profile(stage, device, size, storage, thread_width, block):
-    """The counters of the second step. The kernel's first launch is the program's warm-up, on a single spin."""
-    program = stage.program.with_name("majority")
-    command = [
+def profile_command(command, kernel_regex, launch_skip, launch_count):
+    """The counters (keys of METRICS) of some kernel launches of a program that ncu runs.
+
+    command: the program and its options, a list. Among the launches of kernels whose name matches kernel_regex, the
+    first launch_skip are left alone and the next launch_count measured. Counts and times are sums over those launches,
+    everything else (percentages, ratios, registers) is their mean. Raises Failure, one line, if ncu cannot do it.
+    """
+    name = Path(command[0]).name
+    ncu = [
         "ncu", "--csv", "--page", "raw", "--clock-control", "none", "--metrics", ",".join(METRICS.values()),
-        "--kernel-name", "regex:update", "--launch-skip", "2", "--launch-count", "1",
-        str(program), "--device", device, "--size", str(size), "--steps", "2", "--storage", storage,
-        "--thread-width", str(thread_width), "--block", str(block),
+        "--kernel-name", f"regex:{kernel_regex}",
+        "--launch-skip", str(launch_skip), "--launch-count", str(launch_count),
     ]  # fmt: skip
     try:
-        done = subprocess.run(command, capture_output=True, text=True)
+        done = subprocess.run(ncu + list(map(str, command)), capture_output=True, text=True)
     except FileNotFoundError:
         raise Failure("there is no ncu here; it comes with the CUDA toolkit") from None
     lines = [line for line in done.stdout.splitlines() if line.startswith('"')]
-    if done.returncode != 0 or len(lines) != 3:  # names, units, values
-        raise Failure(f"{stage.name}: ncu: {((done.stdout + done.stderr).strip().splitlines() or ['no output'])[-1]}")
-    names, units, values = csv.reader(io.StringIO("\n".join(lines)))
-    read = {name: (unit, value) for name, unit, value in zip(names, units, values)}
+    if done.returncode != 0 or len(lines) != 2 + launch_count:  # names, units, and the values of every launch
+        raise Failure(f"{name}: ncu: {((done.stdout + done.stderr).strip().splitlines() or ['no output'])[-1]}")
+    names, units, *launches = csv.reader(io.StringIO("\n".join(lines)))
     counters = {}
     for key, metric in METRICS.items():
-        if metric not in read:
-            raise Failure(f"{stage.name}: ncu does not know {metric} on this GPU")
-        unit, value = read[metric]
-        counters[key] = float(value.replace(",", "")) * SCALES.get(unit, 1)
+        if metric not in names:
+            raise Failure(f"{name}: ncu does not know {metric} on this GPU")
+        column = names.index(metric)
+        scale = SCALES.get(units[column], 1)
+        total = sum(float(launch[column].replace(",", "")) * scale for launch in launches)
+        counters[key] = total if metric.endswith(".sum") else total / launch_count
     return counters
 
 
-def wished(text):
-    """01:int32:8x1 -> ('01', 'int32', 8, 1)"""
-    try:
-        number, storage, shape = text.split(":")
-        width, block = map(int, shape.split("x"))
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{text}: it is stage:storage:WIDTHxBLOCK, as in 02:int8:16x3") from None
-    return number, storage, width, block
+def profile(stage, device, problem, launch):
+    """The counters of the kernel after a first step, or a first sweep, of the same problem."""
+    settings = {"device": device} | {name: problem[name] for name in stage.model.problem} | launch
+    if stage.model is MAJORITY:  # the program's own warm-up, on a single spin, is a launch too
+        command, settings["steps"] = [stage.program], 2
+    else:  # the benchmark warms up by as many sweeps as it times; the program would also measure energies
+        command, settings["sweeps"] = [stage.benchmark, "--unchecked", "--benchmark_filter=spin_glass"], 1
+        settings["repetitions"] = 1
+    for name, value in settings.items():
+        if value is not None:
+            command += ["--" + name.replace("_", "-"), value]
+    return profile_command(command, "update", launch_skip=2, launch_count=1)
+
+
+LAUNCH = {
+    "majority": (r"(?P<storage>int32|int8):(?P<thread_width>\d+)x(?P<block>\d+)", "02:int8:16x3"),
+    "spin_glass": (
+        r"(?P<indexing>[a-z-]+):((?P<load>[a-z]+):)?(?P<threads>\d+)(x(?P<sites_per_thread>\d+))?",
+        "04:standard:256 or 05:sliced:texture:256x4",
+    ),
+}
+
+
+def wished(model, text):
+    """01:int32:8x1 -> '01', {'storage': 'int32', 'thread_width': 8, 'block': 1}"""
+    form, example = LAUNCH[model.name]
+    match = re.fullmatch(rf"(?P<stage>\d\d):{form}", text)
+    if not match:
+        raise Failure(f"--also {text}: a launch is written as in {example}")
+    values = {name: int(value) if value and value.isdigit() else value for name, value in match.groupdict().items()}
+    del values["stage"]
+    return match["stage"], values
 
 
 def main(arguments):
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--comparison", type=Path, required=True, metavar="FILE", help="from common/run --json FILE")
-    parser.add_argument("--also", type=wished, nargs="*", default=[], metavar="01:int32:8x1", help="further launches")
+    examples = "; ".join(example for _, example in LAUNCH.values())
+    parser.add_argument("--also", nargs="*", default=[], metavar="LAUNCH", help=f"further launches, as {examples}")
     parser.add_argument("--json", type=Path, required=True, metavar="FILE", help="where the counters go")
     parser.add_argument("--device", default="gpu", help="gpu, or the number of a GPU")
     parser.add_argument("--build-dir", type=Path, default=ROOT / "build")
     options = parser.parse_args(arguments)
 
     comparison = json.loads(options.comparison.read_text())
-    size = comparison["problem"]["size"]
-    found = {stage.number: stage for stage in stages.find_stages(options.build_dir)}
+    model, problem = model_of(comparison), comparison["problem"]
+    found = {stage.number: stage for stage in stages.find_stages(options.build_dir, model)}
     launches = [
-        (row["stage"][:2], row["storage"], row["thread_width"], row["block"])
+        (row["stage"][:2], {name: row[name] for name in model.launch})
         for row in comparison["rows"]
         if row["platform"] == "gpu"
     ]
+    launches += [wished(model, text) for text in options.also]
     rows = []
-    for number, storage, width, block in dict.fromkeys(launches + options.also):
+    for i, (number, launch) in enumerate(launches):
+        if (number, launch) in launches[:i]:
+            continue
         if number not in found:
             raise Failure(f"stage {number} is not built in {options.build_dir}")
-        counters = profile(found[number], options.device, size, storage, width, block)
-        launch = {"stage": found[number].name, "storage": storage, "thread_width": width, "block": block}
-        rows.append(launch | counters)
-    result = {"format": "psFlip 2D counters, version 1", "device": comparison["device"], "size": size, "rows": rows}
+        rows.append({"stage": found[number].name} | launch | profile(found[number], options.device, problem, launch))
+    result = {
+        "format": f"psFlip {model.dimensions}D counters, version 1",
+        "device": comparison["device"],
+        **{name: problem[name] for name in model.problem if name != model.runs},
+        "rows": rows,
+    }
     options.json.write_text(json.dumps(result, indent=1) + "\n")
     return 0
 

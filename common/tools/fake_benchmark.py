@@ -1,28 +1,43 @@
 #!/usr/bin/env python3
-"""Stands in for a stage's majority_benchmark in the tests of these tools: says what Google Benchmark would say.
+"""Stands in for a stage's benchmark in the tests of these tools: says what Google Benchmark would say.
 
-Its times follow from the launch shape, stage 03 refuses width 32, and a file WRONG beside it makes its bits wrong.
+Which model it times follows from its name. Its times follow from the launch; some launches are refused, as real stages
+refuse some; and a file WRONG beside it makes its bits wrong.
 """
 
 import json
 import sys
+from itertools import product
 from pathlib import Path
 
 HASH = "0123456789abcdef"
 
 
 def main():
-    words = [word for word in sys.argv[1:] if word not in ("--benchmark_format=json", "--unchecked")]
-    words = [word for word in words if not word.startswith("--benchmark_filter")]
+    here = Path(sys.argv[0])
+    stage = here.parent.name[:2]
+    flags = [word for word in sys.argv[1:] if word.startswith("--benchmark_") or word == "--unchecked"]
+    words = [word for word in sys.argv[1:] if word not in flags]
     options = dict(zip(words[::2], words[1::2]))
-    here = Path(__file__).parent
-    stage = here.name[:2]
+    label = "" if "--unchecked" in flags else options.get("--expect", HASH)
+    launches = majority if here.name == "majority_benchmark" else spin_glass
     entries = []
-    for storage in options.get("--storage", "int32").split(","):
-        for width in options.get("--thread-width", "").split(","):
-            for block in options.get("--block", "").split(","):
-                entries += benchmark(stage, len(entries), storage, width, block, options, (here / "WRONG").exists())
-    if "--benchmark_filter=majority" not in sys.argv:
+    for family, (name, refusal, figures, time, words) in enumerate(launches(stage, options)):
+        common = {"name": name + "/iterations:1/manual_time", "family_index": family, "threads": 1}
+        common["run_type"] = "iteration"
+        if refusal:
+            entries.append(common | {"error_occurred": True, "error_message": refusal})
+        elif (here.parent / "WRONG").exists() and "--expect" in options:
+            message = f"wrong bits after timing: hash 00, expected {HASH}"
+            entries.append(common | {"error_occurred": True, "error_message": message})
+        else:
+            # The repetitions differ, so that a mean is not taken for the median.
+            runs = [time, time, 100 * time][: int(options["--repetitions"])]
+            unit = "ms_per_step" if launches is majority else "ms_per_sweep"
+            common["label"] = " ".join([label, *words]).strip()
+            entries += [common | figures | {unit: run} for run in runs]
+            entries.append(common | {"name": name + "_mean", "run_type": "aggregate", unit: 1e9})
+    if not any("filter" in flag for flag in flags):
         entries.append({"name": "copy/iterations:1", "run_type": "iteration", "family_index": 999, "gb_per_s": 100.0})
     context = {
         "psflip_platform": "reference" if stage == "00" else "cpu",
@@ -33,26 +48,53 @@ def main():
     return 1 if any("wrong" in entry.get("error_message", "") for entry in entries) else 0
 
 
-def benchmark(stage, family, storage, width, block, options, wrong):
-    name = f"majority/storage:{storage}"
-    name += f"/thread_width:{width}" * bool(width) + f"/block:{block}" * bool(block)
-    common = {"name": name + "/iterations:1/manual_time", "run_type": "iteration", "family_index": family}
-    if stage == "03" and width == "32":
-        return [common | {"error_occurred": True, "error_message": "a tile too large"}]
-    if wrong and "--expect" in options:
-        message = f"wrong bits after timing: hash 00, expected {HASH}"
-        return [common | {"error_occurred": True, "error_message": message}]
-    size = 8 if storage == "int8" or stage == "00" else 32
-    shape = {} if stage == "00" else {"thread_width": float(width or 16), "block": float(block or 1)}
-    # Fastest at width 10, b = 2; the repetitions differ, so that a mean is not taken for the median.
-    time = 100 / 2 ** int(stage) + 3 * abs(int(width or 16) - 10) + abs(int(block or 1) - 2)
-    runs = [time, time, 100 * time][: int(options["--repetitions"])]
-    found = [
-        common | shape | {"ms_per_step": run, "bytes_per_site": size / 4.0, "label": options.get("--expect", HASH)}
-        for run in runs
-    ]
-    mean = {"name": name + "_mean", "run_type": "aggregate", "family_index": family, "ms_per_step": 1e9}
-    return found + [mean]
+def product_of(options, *names):
+    return product(*(options.get(name, "").split(",") for name in names))
+
+
+def asked(**words):
+    return [f"{name}:{value}" for name, value in words.items() if value]
+
+
+def majority(stage, options):
+    """Fastest at width 10, b = 2. Stage 03 refuses width 32."""
+    for storage, width, block in product_of(options, "--storage", "--thread-width", "--block"):
+        storage = storage or "int32"
+        name = "/".join(["majority", *asked(storage=storage, thread_width=width, block=block)])
+        refusal = "a tile too large" if (stage, width) == ("03", "32") else None
+        time = 100 / 2 ** int(stage) + 3 * abs(int(width or 16) - 10) + abs(int(block or 1) - 2)
+        figures = {"bytes_per_site": 2.0 if storage == "int8" or stage == "00" else 8.0}
+        if stage != "00":
+            figures |= {"thread_width": float(width or 16), "block": float(block or 1)}
+        yield name, refusal, figures, time, []
+
+
+INDEXINGS = {"00": [""], "04": ["standard", "bitwise"], "05": ["sliced", "sliced-grid", "standard-grid"]}
+
+
+def spin_glass(stage, options):
+    """Fastest: readonly, 256 threads, 4 sites. Times grow with L^3, M and R. Stage 04 has no load and no sites."""
+    size = int(options["--size"])
+    spins = size**3 * int(options.get("--samples", 1)) * int(options.get("--replicas", 4))
+    for indexing, load, threads, sites in product_of(
+        options, "--indexing", "--load", "--threads", "--sites-per-thread"
+    ):
+        name = "/".join(["spin_glass", *asked(indexing=indexing, load=load, threads=threads, sites_per_thread=sites)])
+        indexing = indexing or INDEXINGS[stage][0]
+        refusal = None
+        if indexing not in INDEXINGS[stage] or stage != "05" and (load or sites):
+            refusal = "the stage has nothing of the kind"
+        elif indexing == "bitwise" and size & (size - 1):
+            refusal = f"it takes a power of two for --size, not {size}"
+        elif size % int(sites or 1) or (indexing == "standard-grid" and sites not in ("", "1")):
+            refusal = "sites do not fit"
+        if stage == "05":
+            load, sites = load or "readonly", sites or ("1" if indexing == "standard-grid" else "4")
+        threads = threads or ("" if stage == "00" else "256")
+        slower = abs(int(threads or 256) - 256) / 64 + 3 * (load in ("plain", "texture")) + abs(int(sites or 4) - 4)
+        time = spins * 1e-6 * (100 / 2 ** int(stage) + slower + INDEXINGS[stage].index(indexing)) if not refusal else 0
+        words = asked(indexing=indexing, load=load, threads=threads, sites_per_thread=sites)
+        yield name, refusal, {"bytes_per_flip": 6.5}, time, words
 
 
 if __name__ == "__main__":

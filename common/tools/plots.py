@@ -1,9 +1,10 @@
-"""The pictures of a comparison and of a sweep. The only module that needs matplotlib."""
+"""The pictures of a comparison and of the sweeps. The only module that needs matplotlib."""
 
 import math
 from pathlib import Path
 
 import table
+from models import MAJORITY, model_of
 from stages import Failure
 
 try:
@@ -23,16 +24,27 @@ def save(figure, *files):
     plt.close(figure)
 
 
+COLOURS = {
+    "int32": "tab:blue",
+    "int8": "tab:orange",
+    "standard": "tab:blue",
+    "bitwise": "tab:orange",
+    "sliced": "tab:green",
+    "sliced-grid": "tab:red",
+    "standard-grid": "tab:purple",
+}
+
+
 def draw_comparison(result, file):
-    """A bar a row of the table: picoseconds a site."""
-    rows = [row for row in result["rows"] if row["ps_per_site"]]
-    times = [row["ps_per_site"] for row in rows]
-    colours = {"int32": "tab:blue", "int8": "tab:orange"}
+    """A bar a row of the table: picoseconds a site or flip."""
+    model = model_of(result)
+    rows = [row for row in result["rows"] if row[model.ps]]
+    times = [row[model.ps] for row in rows]
     figure, axes = plt.subplots(figsize=(8, 0.6 + 0.4 * len(rows)))
-    labels = [f"{row['stage'][:2]}  {row['storage']}" for row in rows]
-    bars = axes.barh(labels, times, color=[colours[row["storage"]] for row in rows])
+    labels = [f"{row['stage'][:2]}  {row[model.row] or ''}" for row in rows]
+    bars = axes.barh(labels, times, color=[COLOURS.get(row[model.row], "tab:gray") for row in rows])
     axes.bar_label(bars, [table.significant(time, 3) for time in times], padding=3)
-    axes.set(xlabel="ps a site (shorter is faster)", title=title(result))
+    axes.set(xlabel=f"ps a {model.part} (shorter is faster)", title=title(result))
     if max(times) > 20 * min(times):  # a GPU beside the plain loop: on one linear scale only the loop would show
         axes.set(xscale="log", xlim=(10 ** math.floor(math.log10(min(times) / 2)), 5 * max(times)))
     else:
@@ -43,7 +55,33 @@ def draw_comparison(result, file):
 
 def title(result):
     problem = result["problem"]
-    return f"{result['device']['name']}, n = {problem['size']}, k = {problem['steps']}"
+    if model_of(result) is MAJORITY:
+        return f"{result['device']['name']}, n = {problem['size']}, k = {problem['steps']}"
+    return (
+        f"{result['device']['name']}, L = {problem['size']}, "
+        f"{table.counted(problem['samples'], 'sample')} of {table.counted(problem['replicas'], 'replica')}"
+    )
+
+
+def draw_sizes(lines, file):
+    """ps a flip against L, as in Figure 5 of arXiv:1411.0127. lines: {name: {L: ps}}. L = 4m: filled, full line;
+    L = 2(2m + 1): open, dashed."""
+    figure, axes = plt.subplots(figsize=(9, 5.5))
+    for number, (name, line) in enumerate(lines.items()):
+        for remainder, style, face, kind in ((0, "-", f"C{number}", "4m"), (2, "--", "white", "2(2m + 1)")):
+            sizes = sorted(size for size in line if size % 4 == remainder)
+            if sizes:
+                axes.plot(sizes, [line[size] for size in sizes], style, color=f"C{number}", linewidth=1,
+                          marker="osD^v<>"[number % 7], markersize=4, markerfacecolor=face,
+                          label=f"{name}, L = {kind}")  # fmt: skip
+    sizes = sorted({size for line in lines.values() for size in line})
+    ticks = [size for size in (8, 16, 32, 64, 128, 256) if sizes[0] <= size <= sizes[-1]] or sizes
+    axes.set(xscale="log", xlabel="L", ylabel="psFlip: ps a flip", ylim=(0, None))
+    axes.set_xticks(ticks, [str(size) for size in ticks])
+    axes.minorticks_off()
+    axes.grid(alpha=0.3)
+    axes.legend(fontsize="small", loc="center left", bbox_to_anchor=(1, 0.5))
+    save(figure, file)
 
 
 def draw_over_size(rows, storage, stem):

@@ -14,6 +14,12 @@ The first word is a folder of common/results, the rest is what to show of it:
     shapes 03 int32          ms a step of every launch shape that was tried for this stage and storage
     figure4 int32            figure4_int32.csv, as common/run --sweep writes it
     counters 01 02           these stages' hardware counters from counters.json, as counters.py writes it
+    spin_glass               all rows of spin_glass.json, as common/run --model spin-glass --json writes it
+    spin_glass 04 05         the rows of these stages
+    spin_glass_launches 05 sliced  ms a sweep of every launch that was tried for this stage and indexing
+    spin_glass_counters 04 05      these stages' hardware counters from spin_glass_counters.json
+    spin_glass_sizes 8 10 64 66    ps a flip for these L, or all, from spin_glass_sizes.csv (common/run --sizes)
+    stencil                  stencil.json, as stencil.py writes it
 """
 
 import argparse
@@ -24,52 +30,80 @@ import re
 import sys
 from pathlib import Path
 
+import sizes
 import stages
 import table
+from models import MAJORITY, SPIN_GLASS
 from stages import Failure
 
 TABLE = re.compile(r"(<!-- table: (.*?) -->\n)(.*?)(<!-- end table -->)", re.DOTALL)
 MARKER = re.compile(r"<!-- (?:table:|end table)")
 
 
-def load(folder):
-    result = json.loads((folder / "comparison.json").read_text())
+def load(folder, model):
+    result = json.loads((folder / model.results).read_text())
     wrong = [row["stage"] for row in result["rows"] if not row["bits_agree"]]
     if wrong:
-        raise Failure(f"{folder.name}/comparison.json holds wrong results ({', '.join(wrong)}): not to be published")
+        raise Failure(f"{folder.name}/{model.results} holds wrong results ({', '.join(wrong)}): not to be published")
     return result
 
 
-def comparison(root, folder, *numbers):
-    result = load(folder)
+def rows_of(model, root, folder, numbers):
+    result = load(folder, model)
     rows = [row for row in result["rows"] if not numbers or row["stage"][:2] in numbers]
     missing = set(numbers) - {row["stage"][:2] for row in rows}
     if missing:
-        raise Failure(f"{folder.name}/comparison.json has no stage {', '.join(sorted(missing))}")
+        raise Failure(f"{folder.name}/{model.results} has no stage {', '.join(sorted(missing))}")
     for row in rows:
         row["idea"] = stages.idea(row["stage"], root)  # as the README says it today
-    text = table.comparison_as_markdown(rows)
+    text = table.comparison_as_markdown(model, rows)
     return f"{text}\n\n{table.summary(result)}; `{result['command']}` on {result['date']}."
 
 
+def comparison(root, folder, *numbers):
+    return rows_of(MAJORITY, root, folder, numbers)
+
+
+def spin_glass(root, folder, *numbers):
+    return rows_of(SPIN_GLASS, root, folder, numbers)
+
+
+def launches(model, folder, number, value, across, text):
+    """A table of all launches tried: a column for each value of `across`, a row for each text(launch)."""
+    for row in load(folder, model)["rows"]:
+        if (row["stage"][:2], row[model.row]) == (number, value) and row["shapes"]:
+            tried = [launch for launch in row["shapes"] if "refused" not in launch]
+            best = {name: row[name] for name in model.launch}
+            cells = {(text(launch), launch[across]): launch_cell(launch, best, model) for launch in tried}
+            names = dict.fromkeys(text(launch) for launch in row["shapes"])  # in the order in which they were tried
+            columns = sorted({column for _, column in cells})
+            body = [[name, *(cells.get((name, column), "-") for column in columns)] for name in names]
+            return columns, [line for line in body if set(line[1:]) != {"-"}]
+    raise Failure(f"{folder.name}/{model.results} has no launches of stage {number} with {value}")
+
+
+def launch_cell(launch, best, model):
+    time = table.significant(launch[model.time])
+    return f"**{time}**" if best.items() <= launch.items() else time
+
+
 def shapes(root, folder, number, storage):
-    for row in load(folder)["rows"]:
-        if (row["stage"][:2], row["storage"]) == (number, storage) and row["shapes"]:
-            times = {(s["thread_width"], s["block"]): s for s in row["shapes"] if "refused" not in s}
-            widths, blocks = (sorted(set(values)) for values in zip(*times))
-            body = [
-                [f"b = {block}", *(shape_cell(times.get((width, block)), row) for width in widths)] for block in blocks
-            ]
-            headings = ["ms/step", *(f"width {width}" for width in widths)]
-            return table.as_markdown(headings, body, [False] + [True] * len(widths))
-    raise Failure(f"{folder.name}/comparison.json has no shapes of stage {number} with {storage}")
+    def text(launch):
+        return f"b = {launch['block']}"
+
+    columns, body = launches(MAJORITY, folder, number, storage, "thread_width", text)
+    headings = ["ms/step", *(f"width {width}" for width in columns)]
+    return table.as_markdown(headings, body, [False] + [True] * len(columns))
 
 
-def shape_cell(shape, row):
-    if shape is None:  # refused
-        return "-"
-    time = table.significant(shape["ms_per_step"])
-    return f"**{time}**" if (shape["thread_width"], shape["block"]) == (row["thread_width"], row["block"]) else time
+def spin_glass_launches(root, folder, number, indexing):
+    def text(launch):
+        sites = launch["sites_per_thread"]
+        return ", ".join(filter(None, [launch["load"], sites and f"s = {sites}"])) or indexing
+
+    columns, body = launches(SPIN_GLASS, folder, number, indexing, "threads", text)
+    headings = ["ms/sweep", *(f"{threads} threads" for threads in columns)]
+    return table.as_markdown(headings, body, [False] + [True] * len(columns))
 
 
 def figure4(root, folder, storage):
@@ -89,39 +123,80 @@ def of(part, whole, factor=1, digits=1):
     return f"{factor * part / whole:.{digits}f}" if whole else "-"
 
 
-COUNTERS = [
-    ("stage", lambda row, sites: row["stage"][:2]),
-    ("storage", lambda row, sites: row["storage"]),
-    ("launch", lambda row, sites: f"{row['thread_width']:.0f} x {row['block']:.0f}"),
-    ("us", lambda row, sites: table.significant(row["microseconds"], 3)),
-    ("DRAM read + written, B/site", lambda row, sites: f"{of(row['dram_read_bytes'], sites, 1, 2)} + {of(row['dram_written_bytes'], sites, 1, 2)}"),
-    ("DRAM, % of peak", lambda row, sites: f"{row['dram_percent']:.0f}"),
-    ("L2, % of peak", lambda row, sites: f"{row['l2_percent']:.0f}"),
-    ("L1 hits, %", lambda row, sites: f"{row['l1_hit_percent']:.0f}"),
-    ("sectors a load", lambda row, sites: of(row["load_sectors"], row["load_requests"])),
-    ("sectors a store", lambda row, sites: of(row["store_sectors"], row["store_requests"])),
-    ("bank conflicts, % of shared accesses", lambda row, sites: of(row["shared_bank_conflicts"], row["shared_wavefronts"], 100, 0)),
-    ("thread instructions a site", lambda row, sites: of(row["warp_instructions"], sites, 32, 0)),
-    ("issue slots used, %", lambda row, sites: f"{row['issue_percent']:.0f}"),
-    ("warps on an SM, of 64", lambda row, sites: f"{row['warps_per_sm']:.0f}"),
-    ("registers", lambda row, sites: f"{row['registers']:.0f}"),
-    ("waits most for", lambda row, sites: largest_stall(row)),
-]  # fmt: skip
+def counter_lines(model):
+    """(heading, cell of a row for the number of updates in the kernel), one for each line of the table."""
+    part, hits = model.part, [("L1 hits, %", "l1_hit_percent"), ("L2 hits, %", "l2_hit_percent")]
+    if model is MAJORITY:
+        hits = hits[:1]
+    return [
+        ("stage", lambda row, n: row["stage"][:2]),
+        (model.row, lambda row, n: row[model.row]),
+        ("launch", lambda row, n: launch_in_words(model, row)),
+        ("us", lambda row, n: table.significant(row["microseconds"], 3)),
+        (f"DRAM read + written, B/{part}", lambda row, n: f"{of(row['dram_read_bytes'], n, 1, 2)} + {of(row['dram_written_bytes'], n, 1, 2)}"),
+        ("DRAM, % of peak", lambda row, n: f"{row['dram_percent']:.0f}"),
+        ("L2, % of peak", lambda row, n: f"{row['l2_percent']:.0f}"),
+        *((heading, lambda row, n, key=key: f"{row[key]:.0f}") for heading, key in hits),
+        ("sectors a load", lambda row, n: of(row["load_sectors"], row["load_requests"])),
+        ("sectors a store", lambda row, n: of(row["store_sectors"], row["store_requests"])),
+        ("bank conflicts, % of shared accesses", lambda row, n: of(row["shared_bank_conflicts"], row["shared_wavefronts"], 100, 0)),
+        (f"thread instructions a {part}", lambda row, n: of(row["warp_instructions"], n, 32, 0)),
+        ("issue slots used, %", lambda row, n: f"{row['issue_percent']:.0f}"),
+        ("warps on an SM, of 64", lambda row, n: f"{row['warps_per_sm']:.0f}"),
+        ("registers", lambda row, n: f"{row['registers']:.0f}"),
+        ("waits most for", lambda row, n: largest_stall(row)),
+    ]  # fmt: skip
 
 
-def counters(root, folder, *numbers):
+def launch_in_words(model, row):
+    values = [row[name] for name in model.launch[1:] if row[name] is not None]
+    numbers = " x ".join(str(value) for value in values if not isinstance(value, str))
+    return ", ".join([value for value in values if isinstance(value, str)] + [numbers])
+
+
+def counters_of(model, name, updates, folder, numbers):
     """A line a counter and a column a launch: there are more counters than a page is wide."""
-    result = json.loads((folder / "counters.json").read_text())
+    result = json.loads((folder / name).read_text())
     rows = [row for row in result["rows"] if row["stage"][:2] in numbers]
     if not rows:
-        raise Failure(f"{folder.name}/counters.json has no stage {', '.join(numbers)}")
-    sites = result["size"] ** 2
-    headings, *lines = [[name, *(cell(row, sites) for row in rows)] for name, cell in COUNTERS]
+        raise Failure(f"{folder.name}/{name} has no stage {', '.join(numbers)}")
+    n = updates(result)
+    headings, *lines = [[name, *(cell(row, n) for row in rows)] for name, cell in counter_lines(model)]
     lines = [line for line in lines if not set(line[1:]) <= {"-", "0"}]  # bank conflicts, where no memory is shared
     return table.as_markdown(headings, lines, [False] + [True] * len(rows))
 
 
-KINDS = {"comparison": comparison, "shapes": shapes, "figure4": figure4, "counters": counters}
+def counters(root, folder, *numbers):
+    return counters_of(MAJORITY, "counters.json", MAJORITY.spins, folder, numbers)
+
+
+def spin_glass_counters(root, folder, *numbers):
+    def half_sweep(result):
+        return SPIN_GLASS.spins(result) / 2
+
+    return counters_of(SPIN_GLASS, "spin_glass_counters.json", half_sweep, folder, numbers)
+
+
+def spin_glass_sizes(root, folder, *wished):
+    points = sizes.read(folder / f"{sizes.NAME}.csv")
+    missing = set(wished) - {point["size"] for point in points}
+    if missing:
+        raise Failure(f"{folder.name}/{sizes.NAME}.csv has no L = {', '.join(sorted(missing))}")
+    headings, body = sizes.table_cells(points, [int(size) for size in wished])
+    return table.as_markdown(headings, body, [True] * len(headings))
+
+
+def stencil(root, folder):
+    import stencil as tool  # its function has the name that the markers use
+
+    return tool.markdown(folder)
+
+
+KINDS = {
+    kind.__name__: kind
+    for kind in (comparison, shapes, figure4, counters, spin_glass, spin_glass_launches, spin_glass_counters,
+                 spin_glass_sizes, stencil)
+}  # fmt: skip
 
 
 def render(root, what):

@@ -7,6 +7,8 @@ import subprocess
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from models import Model
+
 ROOT = Path(__file__).resolve().parents[2]
 REFERENCE = "00"
 
@@ -18,17 +20,22 @@ class Failure(Exception):
 @dataclass(frozen=True)
 class Stage:
     name: str  # the folder: "03_shared_memory"
-    program: Path  # its benchmark
+    model: Model
+    benchmark: Path
 
     @property
     def number(self):
         return self.name[:2]
 
+    @property
+    def program(self):
+        return self.benchmark.with_name(self.model.name)
 
-def find_stages(build):
-    """The stages that have a 2D benchmark in this build, in order."""
-    programs = sorted(Path(build).glob("[0-9][0-9]_*/majority_benchmark"))
-    return [Stage(program.parent.name, program) for program in programs]
+
+def find_stages(build, model):
+    """The stages that have a benchmark of the model in this build, in order."""
+    programs = sorted(Path(build).glob(f"[0-9][0-9]_*/{model.name}_benchmark"))
+    return [Stage(program.parent.name, model, program) for program in programs]
 
 
 def idea(name, root=ROOT):
@@ -44,29 +51,27 @@ def idea(name, root=ROOT):
 
 
 @dataclass
-class Shape:
-    """One launch shape as the benchmark timed it, or why it did not."""
+class Launch:
+    """One launch as the benchmark timed it, or why it did not."""
 
-    storage: str
-    thread_width: int | None = None
-    block: int | None = None
-    ms_per_step: list[float] = field(default_factory=list)  # one a repetition
-    bytes_per_site: int = 0
+    model: Model
+    values: dict  # by the names in model.launch; None: not said, or the stage has nothing of the kind
+    times: list[float] = field(default_factory=list)  # milliseconds a step or sweep, one a repetition
+    bytes: float = 0  # a site or flip
     hash: str | None = None
     refused: str | None = None  # the launch cannot be done here
     wrong: str | None = None  # its bits are not the expected ones
 
     @property
     def median(self):
-        return statistics.median(self.ms_per_step)
+        return statistics.median(self.times)
 
     def as_json(self):
-        known = {"storage": self.storage, "thread_width": self.thread_width, "block": self.block}
         if self.refused:
-            return known | {"refused": self.refused}
+            return self.values | {"refused": self.refused}
         if self.wrong:
-            return known | {"wrong": self.wrong}
-        return known | {"ms_per_step": self.median}
+            return self.values | {"wrong": self.wrong}
+        return self.values | {self.model.time: self.median}
 
 
 @dataclass
@@ -76,21 +81,24 @@ class Report:
     platform: str
     device: str
     build_type: str
-    shapes: list[Shape]
+    launches: list[Launch]
     copy_gb_per_s: float | None
 
 
-def run_benchmark(stage, *, device="auto", quick=False, **options):
-    """Runs a stage's benchmark. `quick`: only the times, unchecked and without the copy bandwidth."""
-    command = [str(stage.program), "--device", device, "--benchmark_format=json"]
+def run_benchmark(stage, *, device="auto", quick=False, copy=True, **options):
+    """Runs a stage's benchmark. `quick`: only the times, unchecked and without the copy bandwidth. Options that are
+    None or empty are left out."""
+    command = [str(stage.benchmark), "--device", device, "--benchmark_format=json"]
     for option, value in options.items():
         if value not in (None, [], ""):
-            text = ",".join(map(str, value)) if isinstance(value, list) else str(value)
+            text = ",".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
             command += ["--" + option.replace("_", "-"), text]
     if quick:
-        command += ["--unchecked", "--benchmark_filter=majority"]
+        command += ["--unchecked"]
+    if quick or not copy:
+        command += [f"--benchmark_filter={stage.model.name}"]
     done = subprocess.run(command, capture_output=True, text=True)
-    # 1 with a report is a wrong result or a failed device, and the report says which shape it was.
+    # 1 with a report is a wrong result or a failed device, and the report says which launch it was.
     if done.returncode not in (0, 1) or not done.stdout.strip():
         reason = (done.stderr.strip().splitlines() or [f"it ended with code {done.returncode}"])[-1]
         raise Failure(f"{stage.name}: {reason}")
@@ -98,7 +106,7 @@ def run_benchmark(stage, *, device="auto", quick=False, **options):
 
 
 def parse_report(stage, report):
-    shapes, copy = {}, None
+    launches, copy = {}, None
     for entry in report["benchmarks"]:
         if entry["run_type"] != "iteration":  # Google Benchmark's own means and medians
             continue
@@ -107,27 +115,37 @@ def parse_report(stage, report):
                 raise Failure(f"{stage.name}: copy bandwidth {entry['error_message']}")
             copy = entry["gb_per_s"]
             continue
-        asked = dict(re.findall(r"(\w+):(\w+)", entry["name"]))
-        shape = shapes.setdefault(entry["family_index"], Shape(asked["storage"]))
-        shape.thread_width = shape.thread_width or integer(entry.get("thread_width", asked.get("thread_width")))
-        shape.block = shape.block or integer(entry.get("block", asked.get("block")))
-        if entry.get("error_occurred"):
-            message = entry["error_message"]
-            if message.startswith("failed"):
-                raise Failure(f"{stage.name}: {message}")
-            if message.startswith("wrong bits"):
-                shape.wrong = message
-            else:
-                shape.refused = message
-        else:
-            shape.ms_per_step.append(entry["ms_per_step"])
-            shape.bytes_per_site = int(entry["bytes_per_site"])
-            shape.hash = entry.get("label") or None
+        empty = Launch(stage.model, dict.fromkeys(stage.model.launch))
+        add_entry(stage, entry, launches.setdefault(entry["family_index"], empty))
     context = report["context"]
     return Report(
-        context["psflip_platform"], context["psflip_device"], context["psflip_build_type"], list(shapes.values()), copy
+        context["psflip_platform"],
+        context["psflip_device"],
+        context["psflip_build_type"],
+        list(launches.values()),
+        copy,
     )
 
 
-def integer(text):
-    return None if text is None else int(float(text))
+def add_entry(stage, entry, launch):
+    """What one repetition says. The launch is in the name as far as it was asked for, and all of it in the label (3D)
+    or in counters (2D). Counters are floats; Google Benchmark's own "threads" is not."""
+    label = entry.get("label", "").split()
+    said = dict(re.findall(r"([\w-]+):([\w-]+)", " ".join([entry["name"], *label])))
+    for name in launch.values:
+        counter = entry.get(name)
+        value = said.get(name, counter if isinstance(counter, float) else None)
+        if value is not None:
+            launch.values[name] = int(float(value)) if re.fullmatch(r"[\d.]+", str(value)) else value
+    if entry.get("error_occurred"):
+        message = entry["error_message"]
+        if message.startswith("failed"):
+            raise Failure(f"{stage.name}: {message}")
+        if message.startswith("wrong bits"):
+            launch.wrong = message
+        else:
+            launch.refused = message
+    else:
+        launch.times.append(entry[stage.model.time])
+        launch.bytes = entry[stage.model.bytes]
+        launch.hash = next((word for word in label if ":" not in word), None)

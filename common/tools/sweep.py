@@ -7,6 +7,7 @@ import csv
 from itertools import product
 
 from comparison import chosen_stages, fill_defaults, measure_reference, platform_of, progress
+from models import MAJORITY
 from stages import Failure, run_benchmark
 
 REPORT_WIDTHS = [8, 10, 12, 16]
@@ -27,48 +28,39 @@ def measure_all(options, reference, others):
     """A flat list of points, one for every stage, storage, n, k and shape that can be done."""
     points, wrong = [], []
     for size, steps in product(options.size, options.steps):
+        problem = {"size": size, "steps": steps, "seed": options.seed}
         expected, checked_against = None, "each other"
-        if size * size * steps <= REFERENCE_LIMIT:
+        if MAJORITY.updates(problem) <= REFERENCE_LIMIT:
             progress(f"{reference.name}: n = {size}, k = {steps}")
-            _, shape = measure_reference(reference, options, size, steps)
-            expected, checked_against = shape.hash, "stage 00"
-            points.append(make_point(reference, shape, size, steps, "itself"))
+            _, launch = measure_reference(reference, problem, options.repetitions)
+            expected, checked_against = launch.hash, "stage 00"
+            points.append(make_point(reference, launch, size, steps, "itself"))
         for storage, stage in product(options.storage, others):
             progress(f"{stage.name}, {storage}: n = {size}, k = {steps}")
-            report = run_benchmark(
-                stage,
-                device=options.device,
-                size=size,
-                steps=steps,
-                seed=options.seed,
-                storage=storage,
-                thread_width=options.thread_width,
-                block=options.block,
-                repetitions=options.repetitions,
-                expect=expected,
-            )
-            for shape in report.shapes:
-                if shape.wrong:
-                    wrong.append(f"{stage.name}, {shape.thread_width} x {shape.block}, n = {size}: {shape.wrong}")
-                elif not shape.refused:
-                    expected = expected or shape.hash
-                    points.append(make_point(stage, shape, size, steps, checked_against))
+            trials = {part: getattr(options, part) or shapes for part, shapes in MAJORITY.trials.items()}
+            settings = problem | trials | {"storage": storage, "repetitions": options.repetitions, "expect": expected}
+            report = run_benchmark(stage, device=options.device, **settings)
+            for launch in report.launches:
+                if launch.wrong:
+                    shape = f"{launch.values['thread_width']} x {launch.values['block']}"
+                    wrong.append(f"{stage.name}, {shape}, n = {size}: {launch.wrong}")
+                elif not launch.refused:
+                    expected = expected or launch.hash
+                    points.append(make_point(stage, launch, size, steps, checked_against))
     progress("")
     return points, wrong
 
 
-def make_point(stage, shape, size, steps, checked_against):
+def make_point(stage, launch, size, steps, checked_against):
     return {
         "stage": stage.name,
-        "storage": shape.storage,
-        "thread_width": shape.thread_width,
-        "block": shape.block,
+        **launch.values,
         "size": size,
         "steps": steps,
-        "ms": shape.median * steps,
-        "ms_per_step": shape.median,
-        "ps_per_site": shape.median * 1e9 / size**2,
-        "hash": shape.hash,
+        "ms": launch.median * steps,
+        "ms_per_step": launch.median,
+        "ps_per_site": launch.median * 1e9 / size**2,
+        "hash": launch.hash,
         "checked_against": checked_against,
     }
 
@@ -129,14 +121,15 @@ def write(file, rows):
 def main(options):
     import plots  # before the work, so that a missing matplotlib does not cost a run
 
-    reference, others = chosen_stages(options)
+    reference, others = chosen_stages(MAJORITY, options)
     platform = platform_of(options, others)
     if not others:
         raise Failure("--sweep: stage 00 has no launch shapes; choose others by --stages")
     options.size = options.size or default_sizes(platform)
     options.storage = options.storage or ["int32"]  # as in the report
     options.repetitions = options.repetitions or 3
-    fill_defaults(options, platform)
+    options.steps = options.steps or [10]
+    fill_defaults(MAJORITY, options, platform)
     options.sweep.mkdir(parents=True, exist_ok=True)
     points, wrong = measure_all(options, reference, others)
     for line in wrong:

@@ -1,5 +1,6 @@
 """The comparison as a table: which columns, in text and in Markdown."""
 
+from models import MAJORITY, SPIN_GLASS, model_of
 from stages import REFERENCE
 
 
@@ -13,10 +14,17 @@ def significant(value, digits=4):
     return f"{value:,.{max(0, digits - 1 - exponent)}f}"
 
 
-def launch(row):
+def majority_launch(row):
     if row["thread_width"] is None:
         return ""
     return f"{row['thread_width']} x {row['block']}, best of {row['shapes_tried']}"
+
+
+def spin_glass_launch(row):
+    if row["threads"] is None:
+        return ""
+    shape = " x ".join(str(row[part]) for part in ("threads", "sites_per_thread") if row[part] is not None)
+    return f"{row['load'] + ', ' if row['load'] else ''}{shape}, best of {row['shapes_tried']}"
 
 
 def runs_on(row):
@@ -30,29 +38,47 @@ def bits(row):
     return "NO"
 
 
+def timing(key):
+    return lambda row: "-" if row[key] is None else significant(row[key])
+
+
+def flips_per_ns(row):
+    return "-" if row["ps_per_flip"] is None else significant(1e3 / row["ps_per_flip"])
+
+
 # heading, cell, whether it is a number (and goes to the right)
-COLUMNS = [
+BEGIN = [
     ("stage", lambda row: row["stage"][:2], False),
     ("idea", lambda row: row["idea"], False),
     ("runs on", runs_on, False),
-    ("storage", lambda row: row["storage"], False),
-    ("launch", launch, False),
-    ("ms/step", lambda row: timing(row, "ms_per_step"), True),
-    ("ps/site", lambda row: timing(row, "ps_per_site"), True),
-    ("GB/s", lambda row: timing(row, "gb_per_s"), True),
+]
+END = [
+    ("GB/s", timing("gb_per_s"), True),
     ("% of copy", lambda row: "-" if row["of_copy"] is None else f"{100 * row['of_copy']:.1f}", True),
     ("x before", lambda row: factor(row["factor_before"]), True),
     ("x 00", lambda row: factor(row["factor_reference"]), True),
     ("same bits", bits, False),
 ]
-
-
-def timing(row, key):
-    return "-" if row[key] is None else significant(row[key])
-
-
-def cells(rows):
-    return [[cell(row) for _, cell, _ in COLUMNS] for row in rows]
+COLUMNS = {
+    MAJORITY: [
+        *BEGIN,
+        ("storage", lambda row: row["storage"], False),
+        ("launch", majority_launch, False),
+        ("ms/step", timing("ms_per_step"), True),
+        ("ps/site", timing("ps_per_site"), True),
+        *END,
+    ],
+    SPIN_GLASS: [
+        *BEGIN,
+        ("indexing", lambda row: row["indexing"] or "", False),
+        ("launch", spin_glass_launch, False),
+        ("ms/sweep", timing("ms_per_sweep"), True),
+        ("ps/flip", timing("ps_per_flip"), True),
+        ("flips/ns", flips_per_ns, True),
+        ("bytes/flip", lambda row: f"{row['bytes_per_flip']:g}", True),
+        *END,
+    ],
+}
 
 
 def shorten(text, limit=40):
@@ -60,17 +86,19 @@ def shorten(text, limit=40):
     return text if len(text) <= limit else text[: limit - 3].rstrip() + "..."
 
 
-def as_text(rows):
-    body = [[shorten(value) for value in line] for line in cells(rows)]
-    widths = [max(len(heading), *(len(line[i]) for line in body)) for i, (heading, _, _) in enumerate(COLUMNS)]
+def as_text(result):
+    model, rows = model_of(result), result["rows"]
+    columns = COLUMNS[model]
+    body = [[shorten(cell(row)) for _, cell, _ in columns] for row in rows]
+    widths = [max(len(heading), *(len(line[i]) for line in body)) for i, (heading, _, _) in enumerate(columns)]
 
     def line(values):
-        padded = [v.rjust(w) if number else v.ljust(w) for v, w, (_, _, number) in zip(values, widths, COLUMNS)]
+        padded = [v.rjust(w) if number else v.ljust(w) for v, w, (_, _, number) in zip(values, widths, columns)]
         return "  ".join(padded).rstrip()
 
-    lines = [line([heading for heading, _, _ in COLUMNS]), "  ".join("-" * width for width in widths)]
+    lines = [line([heading for heading, _, _ in columns]), "  ".join("-" * width for width in widths)]
     for i, values in enumerate(body):
-        if i and rows[i]["storage"] != rows[i - 1]["storage"]:
+        if model.rows_first and i and rows[i][model.row] != rows[i - 1][model.row]:
             lines.append("")  # each storage reads as one ladder of stages
         lines.append(line(values))
     return "\n".join(lines)
@@ -81,32 +109,59 @@ def as_markdown(headings, body, numbers):
     return "\n".join("| " + " | ".join(line) + " |" for line in [headings, rule, *body])
 
 
-def comparison_as_markdown(rows):
-    return as_markdown([heading for heading, _, _ in COLUMNS], cells(rows), [number for _, _, number in COLUMNS])
+def comparison_as_markdown(model, rows):
+    columns = COLUMNS[model]
+    body = [[cell(row) for _, cell, _ in columns] for row in rows]
+    return as_markdown([heading for heading, _, _ in columns], body, [number for _, _, number in columns])
+
+
+def counted(number, unit):
+    return f"{number} {unit}" if number == 1 else f"{number} {unit}s"
+
+
+def problem_in_words(problem):
+    """The problem of either model, without its result."""
+    size = problem["size"]
+    if "steps" in problem:
+        return f"{size} x {size} spins, {counted(problem['steps'], 'step')}, seed {problem['seed']}"
+    return (
+        f"{size} x {size} x {size} sites, {counted(problem['samples'], 'sample')} of "
+        f"{counted(problem['replicas'], 'replica')}, T = {problem['temperature']:g}, "
+        f"{counted(problem['sweeps'], 'sweep')}, seed {problem['seed']}"
+    )
 
 
 def summary(result):
     """What was done, in a line."""
-    problem, device = result["problem"], result["device"]
-    return (
-        f"{problem['size']} x {problem['size']} spins, {problem['steps']} steps, seed {problem['seed']}, "
-        f"on {device['name']}; state {problem['hash']}"
-    )
+    problem = result["problem"]
+    return f"{problem_in_words(problem)}, on {result['device']['name']}; state {problem['hash']}"
+
+
+LAUNCH = {
+    MAJORITY: "launch: threads along a side of a thread block x spins along a side of a thread's square, the fastest "
+    "in a",
+    SPIN_GLASS: "launch: way of reading, threads of a block x sites that a thread updates together, the fastest in a",
+}
+BYTES = {
+    MAJORITY: "GB/s: each spin read once, written once.",
+    SPIN_GLASS: "GB/s: of bytes/flip, what has to be moved.\n"
+    "A flip is one update of one spin, whether it turns or not. x before: the row above.",
+}
 
 
 def remarks(result):
     """What a reader must not miss; loud things last, where they are seen."""
-    rows = result["rows"]
+    model, rows = model_of(result), result["rows"]
     lines = [
-        "launch: threads along a side of a thread block x spins along a side of a thread's square, the fastest in a",
-        f"quick trial, then measured anew, up to {result['repetitions']} times (the median). "
-        "GB/s: each spin read once, written once.",
+        LAUNCH[model],
+        f"quick trial, then measured anew, up to {result['repetitions']} times (the median). {BYTES[model]}",
     ]
+    lines += [f"left out: {reason}" for reason in result.get("left_out", [])]
     if any(row["platform"] == "cpu" for row in rows):
         lines.append("CPU: the CUDA code on host threads. Its bits count; its times say nothing about a GPU.")
     for kind in sorted({row["build_type"] for row in rows} - {"release"}):
         lines.append(f"{kind.upper()} build: these times mean nothing.")
     for row in rows:
         if not row["bits_agree"]:
-            lines.append(f"*** WRONG RESULT *** {row['stage']} ({row['storage']}): {row['wrong']}")
+            lines.append(f"*** WRONG RESULT *** {row['stage']} ({row[model.row]}): {row['wrong']}")
     return "\n".join(lines)

@@ -1,19 +1,25 @@
 """Tests of the tools in this folder: python3 -m unittest discover --pattern '*_test.py'. common/test runs them."""
 
 import contextlib
+import importlib.util
 import io
 import json
+import os
 import shutil
 import subprocess
 import tempfile
 import unittest
 from pathlib import Path
+from unittest import mock
 
 import compare
+import counters
 import readme_tables
+import sizes
 import stages
 import sweep
 import table
+from models import MAJORITY, SPIN_GLASS
 from stages import Failure
 
 TOOLS = Path(__file__).parent
@@ -28,19 +34,27 @@ class WithFolder(unittest.TestCase):
 
 
 class WithBuild(WithFolder):
-    """A build folder of fake benchmarks for the stages 00 to 03."""
+    """A build folder of fake benchmarks: the 2D model's for the stages 00 to 03, the spin glass's for 00, 04, 05."""
+
+    model = "majority"  # which one the test is about
+    stages_2d = ("00_cpu_reference", "01_naive_gpu", "02_blocked", "03_shared_memory")
+    stages_3d = ("00_cpu_reference", "04_checkerboard", "05_sliced")
 
     def setUp(self):
         super().setUp()
-        for name in ("00_cpu_reference", "01_naive_gpu", "02_blocked", "03_shared_memory"):
-            (self.folder / name).mkdir()
-            shutil.copy(TOOLS / "fake_benchmark.py", self.folder / name / "majority_benchmark")
+        for model, names in (("majority", self.stages_2d), ("spin_glass", self.stages_3d)):
+            for name in names:
+                (self.folder / name).mkdir(exist_ok=True)
+                shutil.copy(TOOLS / "fake_benchmark.py", self.folder / name / f"{model}_benchmark")
 
-    def compare(self, *arguments):
+    def run_compare(self, *arguments):
         output = io.StringIO()
         with contextlib.redirect_stdout(output):
             code = compare.main(["--build-dir", str(self.folder), *arguments])
         return code, output.getvalue()
+
+    def compare(self, *arguments):
+        return self.run_compare("--model", self.model, *arguments)
 
     def json(self, *arguments):
         file = self.folder / "result.json"
@@ -48,11 +62,16 @@ class WithBuild(WithFolder):
         return json.loads(file.read_text())
 
 
+def rows_of(output):
+    """The cells of a table's rows, split at two spaces or more."""
+    return [line.split() for line in output.splitlines() if line[:2].isdigit() and line[2:4] == "  "]
+
+
 class Comparison(WithBuild):
     def test_table_has_a_row_for_each_stage_and_storage(self):
         code, output = self.compare()
         self.assertEqual(code, 0)
-        rows = [line.split() for line in output.splitlines() if line[:2].isdigit() and line[2:4] == "  "]
+        rows = rows_of(output)
         self.assertEqual([row[0] for row in rows], ["00", "01", "02", "03", "01", "02", "03"])
         self.assertEqual([row[-1] for row in rows], ["reference"] + 6 * ["yes"])
         self.assertIn("CPU, DEBUG", output)
@@ -104,11 +123,161 @@ class Comparison(WithBuild):
             self.compare("--stages", "01,07")
 
 
+class SpinGlassComparison(WithBuild):
+    model = "spin-glass"
+
+    def test_table_has_a_row_for_each_stage_and_indexing(self):
+        code, output = self.compare()
+        self.assertEqual(code, 0)
+        rows = rows_of(output)
+        self.assertEqual([row[0] for row in rows], ["00", "04", "04", "05", "05", "05"])
+        self.assertEqual([row[-1] for row in rows], ["reference"] + 5 * ["yes"])
+        for row, indexing in zip(rows[1:], ["standard", "bitwise", "sliced", "sliced-grid", "standard-grid"]):
+            self.assertIn(indexing, row)
+        self.assertIn("readonly, 256 x 4, best of 48", output)
+        self.assertIn("256, best of 4", output)
+        self.assertIn("32 x 32 x 32 sites, 1 sample of 4 replicas, T = 1.1, 10 sweeps, seed 42", output)
+
+    def test_best_launch_is_chosen_and_its_median_taken(self):
+        rows = self.json("--size", "8", "--samples", "2")["rows"]
+        sliced, standard_grid = rows[3], rows[5]
+        spins = 8**3 * 2 * 4
+        self.assertEqual([sliced[key] for key in SPIN_GLASS.launch], ["sliced", "readonly", 256, 4])
+        self.assertAlmostEqual(sliced["ms_per_sweep"], spins * 1e-6 * 100 / 32)
+        self.assertEqual([standard_grid[key] for key in SPIN_GLASS.launch], ["standard-grid", "readonly", 256, 1])
+        self.assertEqual((sliced["shapes_tried"], standard_grid["shapes_tried"]), (48, 12))
+        # Google Benchmark's own "threads" is not taken for the launch's.
+        self.assertEqual([rows[0][key] for key in SPIN_GLASS.launch], [None] * 4)
+        self.assertEqual([rows[1][key] for key in SPIN_GLASS.launch], ["standard", None, 256, None])
+
+    def test_derived_figures(self):
+        result = self.json("--size", "8", "--indexing", "sliced,standard")
+        reference, standard, sliced = result["rows"]
+        self.assertEqual(result["problem"]["size"], 8)
+        self.assertAlmostEqual(standard["ps_per_flip"], 1e3 * 100 / 16)
+        self.assertAlmostEqual(standard["gb_per_s"], 6.5 / standard["ps_per_flip"] * 1e3)
+        self.assertAlmostEqual(standard["of_copy"], standard["gb_per_s"] / 100)
+        self.assertAlmostEqual(standard["factor_reference"], 16)
+        self.assertAlmostEqual(sliced["factor_before"], 2)
+        self.assertAlmostEqual(sliced["factor_reference"], 32)
+        self.assertIsNone(reference["factor_before"])
+        self.assertEqual(table.flips_per_ns(standard), "0.1600")
+
+    def test_the_recorded_command_does_the_same(self):
+        first = self.json("--size", "8", "--seed", "0", "--stages", "05", "--load", "plain,texture", "--replicas", "3")
+        words = first["command"].split()[1:]
+        self.assertEqual(words[words.index("--seed") + 1], "0")
+        self.assertEqual(self.json(*words), first)
+
+    def test_an_indexing_that_does_not_fit_the_size_is_left_out_and_named(self):
+        code, output = self.compare("--size", "10")
+        self.assertEqual(code, 0)
+        self.assertEqual(len(rows_of(output)), 5)
+        self.assertIn("left out: bitwise: 04_checkerboard: it takes a power of two for --size, not 10", output)
+        with self.assertRaisesRegex(Failure, "04_checkerboard: it takes a power of two"):
+            self.compare("--size", "10", "--indexing", "bitwise,sliced")
+        with self.assertRaisesRegex(Failure, "--indexing bitwise: none"):
+            self.compare("--indexing", "bitwise", "--stages", "05")
+
+    def test_wrong_bits_are_loud(self):
+        (self.folder / "05_sliced/WRONG").touch()
+        code, output = self.compare("--size", "8")
+        self.assertEqual(code, 1)
+        self.assertIn("*** WRONG RESULT *** 05_sliced (sliced-grid)", output)
+        self.assertEqual([row[-1] for row in rows_of(output)], ["reference", "yes", "yes", "NO", "NO", "NO"])
+
+    def test_csv_has_what_the_table_has(self):
+        file = self.folder / "table.csv"
+        self.compare("--size", "8", "--csv", str(file))
+        points = sizes.read(file)
+        self.assertEqual(len(points), 6)
+        self.assertEqual(points[3]["sites_per_thread"], "4")
+
+
+class Models(WithBuild):
+    """Which tables are printed."""
+
+    def stages_shown(self, *arguments):
+        code, output = self.run_compare(*arguments)
+        self.assertEqual(code, 0)
+        return [row[0] for row in rows_of(output)]
+
+    def test_both_without_options(self):
+        both = ["00", "01", "02", "03", "01", "02", "03", "00", "04", "04", "05", "05", "05"]
+        self.assertEqual(self.stages_shown(), both)
+        self.assertEqual(self.stages_shown("--model", "both", "--seed", "7", "--repetitions", "2"), both)
+
+    def test_options_of_one_model_choose_it(self):
+        for words, model in (
+            ("--steps 3", MAJORITY),
+            ("--storage int8 --size 10", MAJORITY),
+            ("--thread-width 8", MAJORITY),
+            ("--block 2 --json x", MAJORITY),
+            ("--sweep x --size 10,20", MAJORITY),
+            ("--sweeps 3", SPIN_GLASS),
+            ("--samples 2 --size 8", SPIN_GLASS),
+            ("--replicas 1", SPIN_GLASS),
+            ("--temperature 2.5", SPIN_GLASS),
+            ("--indexing sliced --json x", SPIN_GLASS),
+            ("--load plain,texture", SPIN_GLASS),
+            ("--threads 64", SPIN_GLASS),
+            ("--sites-per-thread 2", SPIN_GLASS),
+            ("--sizes x --size 8,10", SPIN_GLASS),
+        ):
+            with self.subTest(words):
+                self.assertEqual(compare.parse_options(words.split()).models, [model])
+        self.assertEqual(self.stages_shown("--sites-per-thread", "2", "--size", "8"), ["00", "04", "04", "05", "05"])
+
+    def test_stages_choose_too(self):
+        self.assertEqual(self.stages_shown("--stages", "05"), ["00", "05", "05", "05"])
+        self.assertEqual(self.stages_shown("--stages", "02"), ["00", "02", "02"])
+        self.assertEqual(self.stages_shown("--stages", "00"), ["00", "00"])
+
+    def test_wrong_bits_of_either_model_count(self):
+        for stage in ("03_shared_memory", "05_sliced"):
+            wrong = self.folder / stage / "WRONG"
+            wrong.touch()
+            with self.subTest(stage):
+                self.assertEqual(self.run_compare()[0], 1)
+            wrong.unlink()
+
+    def test_the_recorded_2d_command(self):
+        comparison = json.loads((stages.ROOT / "common/results/h200/comparison.json").read_text())
+        options = compare.parse_options(comparison["command"].split()[1:])
+        self.assertEqual(options.models, [MAJORITY])
+        self.assertEqual((options.size, options.steps), (10000, 10))
+
+    def test_what_cannot_be(self):
+        for words, message in (
+            ("--size 8", "--size is for one model"),
+            ("--model both --size 8", "--size is for one model"),
+            ("--json x.json", "--json is for one model"),
+            ("--steps 1 --sweeps 1", "--steps and --sweeps belong to different models"),
+            ("--model both --sweeps 1", "--sweeps belongs to one model"),
+            ("--model majority --load plain", "--load does not belong to --model majority"),
+            ("--model spin_glass", "invalid choice"),
+            ("--sweep x --sweeps 1", "different models"),
+            ("--swee x", "unrecognized"),
+            ("--sweeps 0", "at least 1"),
+            ("--temperature 0", "above 0"),
+            ("--temperature nan", "above 0"),
+            ("--indexing diagonal", "allowed are standard, bitwise"),
+            ("--model spin-glass --size 8,10", "several values"),
+            ("--spins 100", "--sizes"),
+            ("--sizes x --samples 2", "--spins"),
+            ("--sizes x --json y", "name their files themselves"),
+            ("--plot x.gif --model majority", "must end in"),
+            ("--plot nowhere/x.svg --model majority", "there is no folder"),
+        ):
+            with self.subTest(words), self.assertRaisesRegex(Failure, message):
+                compare.parse_options(words.split())
+
+
 class Sweep(WithBuild):
     def sweep(self, *arguments):
         build, out = str(self.folder), str(self.folder / "out")
         options = compare.parse_options(["--build-dir", build, "--sweep", out, *arguments])
-        reference, others = sweep.chosen_stages(options)
+        reference, others = sweep.chosen_stages(MAJORITY, options)
         options.storage, options.repetitions = ["int32"], 3
         return sweep.measure_all(options, reference, others)
 
@@ -139,22 +308,197 @@ class Sweep(WithBuild):
         self.assertFalse([p for p in points if p["stage"].startswith("02")])
 
 
+class Sizes(WithBuild):
+    def measure(self, *arguments):
+        out = str(self.folder / "out")
+        options = compare.parse_options(["--build-dir", str(self.folder), "--sizes", out, *arguments])
+        reference, others = sizes.chosen_stages(SPIN_GLASS, options)
+        _, settings = sizes.settings_of(options, others)
+        options.repetitions = 3
+        problem = sizes.fill_defaults(SPIN_GLASS, options, "cpu")
+        return sizes.measure_all(options, problem, reference, settings)
+
+    def test_every_size_and_launch_has_a_point(self):
+        points, wrong = self.measure("--size", "8,10", "--spins", str(4 * 1000 * 20))
+        self.assertEqual(wrong, [])
+        lines = sizes.lines(points)
+        every = ["04 standard", *(f"05 sliced, s = {s}" for s in (1, 2, 4, 8)), "05 sliced-grid", "05 standard-grid"]
+        self.assertEqual(list(lines), every)
+        self.assertEqual(set(lines["05 sliced, s = 8"]), {8})  # a row of 10 has no 8 sites in a row
+        self.assertAlmostEqual(lines["05 sliced, s = 2"][10], 1e3 * (100 / 32 + 2))
+        self.assertAlmostEqual(lines["05 sliced-grid"][8], 1e3 * (100 / 32 + 1))  # the fastest s
+        self.assertEqual({p["samples"] for p in points if p["size"] == 10}, {20})
+        self.assertEqual({p["samples"] for p in points if p["size"] == 8}, {39})
+        self.assertEqual({p["checked_against"] for p in points}, {"stage 00"})
+
+    def test_large_problems_are_checked_against_each_other(self):
+        points, _ = self.measure("--size", "64", "--replicas", "1", "--sweeps", "200", "--spins", "1")
+        self.assertEqual({p["checked_against"] for p in points}, {"each other"})
+        (self.folder / "05_sliced/WRONG").touch()
+        points, wrong = self.measure("--size", "64", "--sweeps", "200", "--spins", "1")
+        self.assertEqual({p["stage"] for p in points}, {"04_checkerboard"})
+        self.assertEqual(len(wrong), 4 + 4 + 1)
+
+    def test_the_default_sizes_are_of_the_two_subsequences(self):
+        self.assertEqual({size % 4 for size in sizes.MULTIPLES_OF_4}, {0})
+        self.assertEqual({size % 4 for size in sizes.NO_MULTIPLES_OF_4}, {2})
+
+    def test_table(self):
+        points, _ = self.measure("--size", "8,10", "--spins", "1", "--indexing", "sliced")
+        file = self.folder / "sizes.csv"
+        sizes.write(file, points)
+        headings, rows = sizes.table_cells(sizes.read(file), [10])
+        self.assertEqual(headings, ["L", *(f"05 sliced, s = {s}" for s in (1, 2, 4, 8))])
+        self.assertEqual(rows, [["10", "6125.000", "5125.000", "-", "-"]])
+
+
+@unittest.skipUnless(importlib.util.find_spec("matplotlib"), "no matplotlib here")
+class Plots(WithBuild):
+    def test_every_picture_is_drawn(self):
+        for model, option in (("majority", "--steps"), ("spin-glass", "--sweeps")):
+            file = self.folder / f"{model}.svg"
+            self.run_compare(option, "1", "--plot", str(file))
+            self.assertIn("<svg", file.read_text())
+        self.assertEqual(self.run_compare("--sizes", str(self.folder / "out"), "--size", "8,10")[0], 0)
+        self.assertEqual(self.run_compare("--sweep", str(self.folder / "out"), "--size", "20,30")[0], 0)
+        names = {file.name for file in (self.folder / "out").iterdir()}
+        self.assertLessEqual({"spin_glass_sizes.svg", "spin_glass_sizes.csv", "figure6_int32.svg"}, names)
+
+
+FAKE_NCU = """#!/usr/bin/env python3
+import sys
+from pathlib import Path
+here = Path(__file__).parent
+words = sys.argv[1:]
+(here / "words").write_text("\\n".join(words))
+metrics = words[words.index("--metrics") + 1].split(",")
+launches = int(words[words.index("--launch-count") + 1])
+if (here / "OLD").exists():
+    metrics.pop()
+print("==PROF== Connected")
+row = lambda cells: print(",".join(f'"{cell}"' for cell in cells))
+row(["ID", *metrics])
+row(["", *("usecond" if "time" in name else "Kbyte" if "bytes" in name else "" for name in metrics)])
+for launch in range(launches - (here / "TOO FEW").exists()):
+    row([launch, *(f"1,00{launch}.5" for _ in metrics)])
+sys.exit((here / "FAILS").exists())
+"""
+
+
+class Counters(WithBuild):
+    """counters.py with a stand-in for ncu."""
+
+    def setUp(self):
+        super().setUp()
+        self.bin = self.folder / "bin"
+        self.bin.mkdir()
+        ncu = self.bin / "ncu"
+        ncu.write_text(FAKE_NCU)
+        ncu.chmod(0o755)
+        path = mock.patch.dict(os.environ, {"PATH": f"{self.bin}:{os.environ['PATH']}"})
+        path.start()
+        self.addCleanup(path.stop)
+
+    def words(self):
+        return (self.bin / "words").read_text().splitlines()
+
+    def test_counts_are_summed_and_ratios_averaged(self):
+        found = counters.profile_command(["program", "--size", 8], "update|other", 3, 2)
+        self.assertEqual(self.words()[-3:], ["program", "--size", "8"])
+        for option, value in (("--kernel-name", "regex:update|other"), ("--launch-skip", "3"), ("--launch-count", "2")):
+            self.assertEqual(self.words()[self.words().index(option) + 1], value)
+        self.assertEqual(found["warp_instructions"], 2002)
+        self.assertEqual(found["dram_read_bytes"], 2002e3)
+        self.assertEqual(found["microseconds"], 2002)  # in units of microseconds
+        self.assertEqual(found["l2_hit_percent"], 1001)
+        self.assertEqual(set(found), set(counters.METRICS))
+
+    def test_failures_are_told(self):
+        for name, message in (("FAILS", "ncu"), ("TOO FEW", "ncu"), ("OLD", "does not know smsp__")):
+            (self.bin / name).touch()
+            with self.subTest(name), self.assertRaisesRegex(Failure, message):
+                counters.profile_command(["program"], "update", 0, 1)
+            (self.bin / name).unlink()
+        with mock.patch.dict(os.environ, {"PATH": "/nowhere"}), self.assertRaisesRegex(Failure, "no ncu here"):
+            counters.profile_command(["program"], "update", 0, 1)
+
+    def measure(self, model, *also):
+        comparison, file = self.folder / "comparison.json", self.folder / "counters.json"
+        self.run_compare("--model", model, "--size", "8", "--json", str(comparison))
+        result = json.loads(comparison.read_text())
+        for row in result["rows"][1:]:
+            row["platform"] = "gpu"
+        comparison.write_text(json.dumps(result))
+        files = ["--comparison", str(comparison), "--json", str(file)]
+        counters.main([*files, "--build-dir", str(self.folder), *(["--also", *also] if also else [])])
+        return json.loads(file.read_text())
+
+    def test_the_2d_launches(self):
+        result = self.measure("majority", "01:int8:8x1", "02:int32:10x2")
+        self.assertEqual((result["format"], result["size"]), ("psFlip 2D counters, version 1", 8))
+        self.assertEqual(len(result["rows"]), 6 + 1)  # the second one asked for is there already
+        program = self.words().index(str(self.folder / "01_naive_gpu/majority"))
+        wanted = "--device gpu --size 8 --steps 2 --storage int8 --thread-width 8 --block 1"
+        self.assertEqual(self.words()[program + 1 :], wanted.split())
+
+    def test_the_3d_launches(self):
+        result = self.measure("spin-glass", "05:sliced:texture:128x2", "04:standard:64")
+        self.assertEqual(result["format"], "psFlip 3D counters, version 1")
+        self.assertEqual((result["size"], result["samples"], result["replicas"]), (8, 1, 4))
+        self.assertEqual(len(result["rows"]), 5 + 2)
+        program = self.words().index(str(self.folder / "04_checkerboard/spin_glass_benchmark"))
+        wanted = (
+            "--unchecked --benchmark_filter=spin_glass --device gpu --size 8 --sweeps 1 --samples 1 --replicas 4 "
+            "--temperature 1.1 --indexing standard --threads 64 --repetitions 1"
+        )
+        self.assertEqual(self.words()[program + 1 :], wanted.split())
+        asked = result["rows"][5]
+        self.assertEqual([asked[key] for key in SPIN_GLASS.launch], ["sliced", "texture", 128, 2])
+
+    def test_a_launch_that_is_none(self):
+        for text in ("01:int8", "1:int8:8x1", "01:int4:8x1", "01:int8:8"):
+            with self.subTest(text), self.assertRaisesRegex(Failure, "--also"):
+                counters.wished(MAJORITY, text)
+        for text in ("05:sliced", "05:sliced:plain", "05:sliced:plain:x4", "sliced:plain:256x4"):
+            with self.subTest(text), self.assertRaisesRegex(Failure, "--also"):
+                counters.wished(SPIN_GLASS, text)
+
+
 class ReadmeTables(WithBuild):
     """A stale table is found, whatever made it stale."""
+
+    measured = {}
 
     def setUp(self):
         super().setUp()
         self.root = self.folder / "root"
         results = self.root / "common/results/gpu"
         results.mkdir(parents=True)
-        self.compare("--json", str(results / "comparison.json"))
         self.results = results / "comparison.json"
         self.readme = self.root / "README.md"
-        self.write("gpu comparison", "gpu comparison 00 02", "gpu shapes 03 int8")
+        for model in ("majority", "spin-glass"):
+            if model not in self.measured:  # once for all tests: it takes a second
+                self.measured[model] = self.json("--model", model, "--size", "8")
+        self.results.write_text(json.dumps(self.measured["majority"]))
+        (results / "spin_glass.json").write_text(json.dumps(self.measured["spin-glass"]))
+        self.write_counters(results / "spin_glass_counters.json")
+        points = [{"size": size, "stage": "05_sliced", "indexing": "sliced", "sites_per_thread": 1, "ps_per_flip": 2.5}
+                  for size in (8, 10)]  # fmt: skip
+        sizes.write(results / "spin_glass_sizes.csv", points)
+        self.write("gpu comparison", "gpu comparison 00 02", "gpu shapes 03 int8",
+                   "gpu spin_glass", "gpu spin_glass 05", "gpu spin_glass_launches 05 sliced",
+                   "gpu spin_glass_launches 04 standard",
+                   "gpu spin_glass_counters 05", "gpu spin_glass_sizes 10")  # fmt: skip
         self.stage = self.root / "02_blocked/README.md"
         self.stage.parent.mkdir()
         self.stage.write_text("# 02 Blocks: more work for a thread\n")
         self.assertEqual(self.run_tool(), 0)
+
+    def write_counters(self, file):
+        row = {"stage": "05_sliced", "indexing": "sliced", "load": "texture", "threads": 256, "sites_per_thread": 4}
+        row |= dict.fromkeys(counters.METRICS, 1024)
+        result = {"format": "psFlip 3D counters, version 1", "size": 8, "samples": 1, "replicas": 4, "rows": [row]}
+        file.write_text(json.dumps(result))
 
     def write(self, *tables):
         blocks = [f"<!-- table: {table} -->\n<!-- end table -->\n\nbetween\n" for table in tables]
@@ -166,9 +510,15 @@ class ReadmeTables(WithBuild):
 
     def test_filled_tables_are_fresh_and_leave_the_rest(self):
         text = self.readme.read_text()
-        self.assertEqual(text.count("between"), 3)
+        self.assertEqual(text.count("between"), 9)
         self.assertIn("| 02 | more work for a thread |", text)
         self.assertIn("width 8", text)
+        self.assertIn("| 05 | sliced | CPU, DEBUG | sliced-grid | readonly, 256 x 4, best of 48 |", text)
+        self.assertIn("| readonly, s = 4 |", text)
+        self.assertIn("| ms/sweep | 64 threads | 128 threads | 256 threads | 512 threads |", text)
+        self.assertIn("| launch | texture, 256 x 4 |", text)
+        self.assertIn("| DRAM read + written, B/flip | 1.00 + 1.00 |", text)  # 1024 flips in half a sweep
+        self.assertIn("| L | 05 sliced, s = 1 |\n| --: | --: |\n| 10 | 2.500 |", text)
         self.assertEqual(self.run_tool("--check"), 0)
         self.assertEqual(self.readme.read_text(), text)
 
@@ -197,7 +547,9 @@ class ReadmeTables(WithBuild):
             self.run_tool("--check")
 
     def test_markers_that_cannot_be_filled(self):
-        for what in ("nowhere comparison", "gpu", "gpu graph", "gpu comparison 09", "gpu shapes 03", "gpu figure4 int8"):
+        for what in ("nowhere comparison", "gpu", "gpu graph", "gpu comparison 09", "gpu shapes 03", "gpu figure4 int8",
+                     "gpu spin_glass 01", "gpu spin_glass_launches 05 bitwise", "gpu spin_glass_counters 04",
+                     "gpu spin_glass_sizes 12", "gpu stencil"):  # fmt: skip
             self.write(what)
             with self.subTest(what), self.assertRaises(Failure):
                 self.run_tool("--check")

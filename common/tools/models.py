@@ -1,0 +1,110 @@
+"""The two models of the tutorial, as far as measuring and showing them differs."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, eq=False)  # there is one object a model
+class Model:
+    """`launch` are the benchmark's options that say how a kernel runs, and `rows` the values of the first of them: each
+    has a row of its own in the table. The best values of the others are found by trial."""
+
+    name: str  # of its programs and of its folder in common
+    title: str
+    dimensions: int
+    run: str  # one update of the whole lattice
+    part: str  # one update of one spin
+    launch: tuple[str, ...]
+    rows: tuple[str, ...]
+    rows_first: bool  # the table has one ladder of stages a row value, not one ladder in which a stage has several rows
+    trials: dict[str, list]
+    defaults: dict[str, tuple]  # problem and repetitions, as command-line options: on a GPU, on a CPU
+    smallest: dict[str, int]  # a problem that takes no time
+    results: str  # the file's name in common/results/<device>
+    own_options: tuple[str, ...]  # of common/run; they say which model is meant
+
+    @property
+    def row(self):
+        return self.launch[0]
+
+    @property
+    def format(self):
+        return f"psFlip {self.dimensions}D comparison, version 1"
+
+    @property
+    def problem(self):
+        """The options that say what is computed, apart from the seed."""
+        return [option for option in self.defaults if option != "repetitions"]
+
+    @property
+    def runs(self):
+        """The option that says how often the lattice is updated in one timed run."""
+        return f"{self.run}s"
+
+    # What the benchmark's counters and the rows of a comparison are called.
+    @property
+    def time(self):
+        return f"ms_per_{self.run}"
+
+    @property
+    def ps(self):
+        return f"ps_per_{self.part}"
+
+    @property
+    def bytes(self):
+        return f"bytes_per_{self.part}"
+
+    def spins(self, problem):
+        """How many spins a problem has, samples and replicas included."""
+        return problem["size"] ** self.dimensions * problem.get("samples", 1) * problem.get("replicas", 1)
+
+    def updates(self, problem):
+        """How many spins are updated in one timed run."""
+        return self.spins(problem) * problem[self.runs]
+
+
+MAJORITY = Model(
+    name="majority",
+    title="2D majority model",
+    dimensions=2,
+    run="step",
+    part="site",
+    launch=("storage", "thread_width", "block"),
+    rows=("int32", "int8"),
+    rows_first=True,
+    trials={"thread_width": [8, 10, 12, 16, 32], "block": [1, 2, 3, 4, 5]},
+    defaults={"size": (10000, 1500), "steps": (10, 10), "repetitions": (10, 3)},
+    smallest={"size": 1, "steps": 1},
+    results="comparison.json",
+    own_options=("steps", "storage", "thread_width", "block", "sweep"),
+)
+
+SPIN_GLASS = Model(
+    name="spin_glass",
+    title="3D spin glass",
+    dimensions=3,
+    run="sweep",
+    part="flip",
+    launch=("indexing", "load", "threads", "sites_per_thread"),
+    rows=("standard", "bitwise", "sliced", "sliced-grid", "standard-grid"),
+    rows_first=False,
+    trials={"load": ["plain", "readonly", "texture"], "threads": [64, 128, 256, 512], "sites_per_thread": [1, 2, 4, 8]},
+    defaults={
+        "size": (256, 32),
+        "sweeps": (10, 10),
+        "samples": (1, 1),
+        "replicas": (4, 4),
+        "temperature": (1.1, 1.1),
+        "repetitions": (10, 3),
+    },
+    smallest={"size": 4, "sweeps": 1, "samples": 1, "replicas": 1},
+    results="spin_glass.json",
+    own_options=("sweeps", "samples", "replicas", "temperature", "indexing", "load", "threads", "sites_per_thread",
+                 "sizes", "spins"),
+)  # fmt: skip
+
+MODELS = (MAJORITY, SPIN_GLASS)
+
+
+def model_of(result):
+    """Whose results these are, as read from a JSON file."""
+    return next(model for model in MODELS if result["format"].startswith(f"psFlip {model.dimensions}D "))

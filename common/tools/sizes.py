@@ -1,0 +1,141 @@
+"""Picoseconds a flip against L, as in Figure 5 of Lulli, Bernaschi, Parisi (arXiv:1411.0127).
+
+Two subsequences of L behave differently there: L = 4m, and L = 2(2m + 1), where rows are no multiple of four sites. The
+number of samples is chosen so that all sizes have about as many spins: what differs is the lattice, not the load.
+"""
+
+import csv
+
+from comparison import chosen_stages, fill_defaults, measure_reference, probe, progress
+from models import SPIN_GLASS
+from stages import Failure, run_benchmark
+
+MULTIPLES_OF_4 = [8, 12, 16, 20, 24, 32, 40, 48, 64, 80, 96, 112, 128, 160, 192, 224, 256]
+NO_MULTIPLES_OF_4 = [10, 14, 18, 22, 26, 34, 42, 50, 66, 82, 98, 114, 130, 162, 194, 226, 254]
+INDEXINGS = ["standard", "sliced", "sliced-grid", "standard-grid"]
+LARGEST_ON_CPU = 34
+REFERENCE_LIMIT = 2e7  # flips: beyond a fraction of a second of plain C++ the stages only check each other
+NAME = "spin_glass_sizes"  # of the files
+
+
+def line_of(point):
+    """The line in the plot, and the column in a table, that a point belongs to."""
+    name = f"{point['stage'][:2]} {point['indexing']}"
+    return f"{name}, s = {point['sites_per_thread']}" if point["indexing"] == "sliced" else name
+
+
+def lines(points):
+    """{line: {L: ps a flip}}, the fastest launch of each."""
+    found = {}
+    for point in points:
+        line = found.setdefault(line_of(point), {})
+        size, ps = int(point["size"]), float(point["ps_per_flip"])
+        line[size] = min(ps, line.get(size, ps))
+    return dict(sorted(found.items()))
+
+
+def settings_of(options, others):
+    """(stage, its indexings and launches to time), for every stage that has any, and where they run."""
+    platform, settings = "reference", []
+    for stage in others:
+        platform, offered = probe(stage, options)
+        rows = [value for value in options.indexing or INDEXINGS if value in offered]
+        if rows:
+            parts = set().union(*(offered[value] for value in rows))
+            trials = {part: getattr(options, part) for part in parts}
+            if "sites_per_thread" in parts:
+                trials["sites_per_thread"] = options.sites_per_thread or SPIN_GLASS.trials["sites_per_thread"]
+            settings.append((stage, {"indexing": rows} | trials))
+    return platform, settings
+
+
+def measure_all(options, problem, reference, settings):
+    """A point for every size and launch that can be done, and what is wrong."""
+    points, wrong = [], []
+    for size in options.size:
+        samples = max(1, round(options.spins / (problem["replicas"] * size**3)))
+        here = problem | {"size": size, "samples": samples}
+        expected, checked_against = None, "each other"
+        if SPIN_GLASS.updates(here) <= REFERENCE_LIMIT:
+            progress(f"{reference.name}: L = {size}")
+            expected, checked_against = measure_reference(reference, here, 1)[1].hash, "stage 00"
+        for stage, launches in settings:
+            progress(f"{stage.name}: L = {size}")
+            more = {"repetitions": options.repetitions, "expect": expected, "device": options.device}
+            for launch in run_benchmark(stage, copy=False, **here, **launches, **more).launches:
+                if launch.wrong:
+                    wrong.append(f"{stage.name}, {launch.values}, L = {size}: {launch.wrong}")
+                elif not launch.refused:
+                    expected = expected or launch.hash
+                    points.append(make_point(stage, launch, here, checked_against))
+    progress("")
+    return points, wrong
+
+
+def make_point(stage, launch, problem, checked_against):
+    ps = launch.median * 1e9 / SPIN_GLASS.spins(problem)
+    return {
+        "size": problem["size"],
+        "stage": stage.name,
+        **launch.values,
+        "samples": problem["samples"],
+        "replicas": problem["replicas"],
+        "sweeps": problem["sweeps"],
+        "ms_per_sweep": launch.median,
+        "ps_per_flip": ps,
+        "bytes_per_flip": launch.bytes,
+        "gb_per_s": launch.bytes / ps * 1e3,
+        "hash": launch.hash,
+        "checked_against": checked_against,
+    }
+
+
+def write(file, points):
+    with file.open("w", newline="") as stream:
+        writer = csv.DictWriter(stream, points[0], lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(points)
+
+
+def read(file):
+    with file.open(newline="") as stream:
+        return list(csv.DictReader(stream))
+
+
+def table_cells(points, sizes=()):
+    """Headings, and a row of text a size: ps a flip in every line."""
+    found = lines(points)
+    rows = []
+    for size in sizes or sorted({size for line in found.values() for size in line}):
+        cells = [f"{line[size]:.3f}" if size in line else "-" for line in found.values()]
+        rows.append([str(size), *cells])
+    return ["L", *found], rows
+
+
+def main(options):
+    import plots  # before the work, so that a missing matplotlib does not cost a run
+
+    reference, others = chosen_stages(SPIN_GLASS, options)
+    platform, settings = settings_of(options, others)
+    if not settings:
+        raise Failure("--sizes: none of the chosen stages has such a launch")
+    gpu = platform == "gpu"
+    all_sizes = sorted(MULTIPLES_OF_4 + NO_MULTIPLES_OF_4)
+    options.size = options.size or [size for size in all_sizes if gpu or size <= LARGEST_ON_CPU]
+    options.spins = options.spins or (2**26 if gpu else 2**17)
+    options.repetitions = options.repetitions or 3
+    problem = fill_defaults(SPIN_GLASS, options, platform)
+    options.sizes.mkdir(parents=True, exist_ok=True)
+    points, wrong = measure_all(options, problem, reference, settings)
+    if not points:
+        raise Failure(f"--sizes: {wrong[0] if wrong else 'every launch was refused'}")
+    headings, rows = table_cells(points)
+    print(f"ps/flip, about {options.spins} spins, {problem['sweeps']} sweeps:")
+    for row in [headings, *rows]:
+        print("  ".join(cell.rjust(len(heading)) for cell, heading in zip(row, headings)))
+    for line in wrong:
+        print(f"*** WRONG RESULT *** {line}")
+    write(options.sizes / f"{NAME}.csv", points)
+    plots.draw_sizes(lines(points), options.sizes / f"{NAME}.svg")
+    print(f"\nwritten: {NAME}.csv {NAME}.svg")
+    return 1 if wrong else 0

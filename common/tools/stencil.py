@@ -1,0 +1,318 @@
+#!/usr/bin/env python3
+"""Times the cubic stencil of stage 05, reads its cache hits, and prints both beside the poster's figures.
+
+Every indexing and load path at every size, the best of several block sizes. The times come from the program
+stencil_benchmark, the hits from NVIDIA's Nsight Compute (ncu), for the block size that was best. The poster is that of
+Lulli, Bernaschi and Parisi at GTC 2015.
+"""
+
+import argparse
+import datetime
+import json
+import re
+import statistics
+import subprocess
+import sys
+from pathlib import Path
+
+import counters
+import table
+from stages import ROOT, Failure
+
+INDEXINGS = ["bitwise", "sliced", "sliced-grid", "standard", "standard-grid"]
+LOADS = ["plain", "readonly", "texture"]
+DEFAULTS = {"gpu": ([64, 128, 256, 512], [128, 256, 512, 1024]), "cpu": ([8, 16, 32], [256])}  # sizes, threads
+FORMAT = "psFlip cubic stencil, version 1"
+WORD_BITS = 32
+SHOWN_SIZE = 256  # the table has bandwidth and hits at one size
+
+# Published ps a site by size, and texture hits in percent: "plain" is the poster's version without texture.
+POSTER_PS = {
+    ("bitwise", "plain"): {256: 1.11, 512: 1.33},
+    ("sliced", "plain"): {256: 1.72, 512: 1.72},
+    ("standard", "plain"): {256: 1.89, 512: 1.89},
+    ("bitwise", "texture"): {256: 1.09, 512: 1.32},
+    ("sliced", "texture"): {256: 1.19, 512: 1.20},
+    ("standard", "texture"): {256: 1.28, 512: 1.32},
+}
+POSTER_HITS = {("bitwise", "texture"): 55, ("sliced", "texture"): 60, ("standard", "texture"): 55}
+ABOUT_POSTER = (
+    "What the poster counts as a site we do not know: for a word, which moves 32 bytes, 1.1 ps would be 29 TB/s, and "
+    f"for one of its {WORD_BITS} bits still 0.9 TB/s, where GPUs of that time moved 0.3 TB/s. So beside its figures "
+    f"stand ours divided by {WORD_BITS}, and only the ratios between rows can be compared."
+)
+
+
+def default_sweeps(size):
+    """So many that a timed run takes a millisecond or more on a large GPU."""
+    return min(max(2**28 // size**3, 10), 200)
+
+
+def run_benchmark(program, **options):
+    """What stencil_benchmark says, as Google Benchmark's JSON. Options with the value None are left out."""
+    command = [str(program), "--benchmark_format=json"]
+    for option, value in options.items():
+        if value is not None:
+            text = ",".join(map(str, value)) if isinstance(value, list) else str(value)
+            command += [f"--{option}", text]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True)
+    except OSError:
+        raise Failure(f"stencil_benchmark is not built in {program.parent.parent}") from None
+    # 1 with a report is a wrong result or a failed device, and the report says which variant it was.
+    if done.returncode not in (0, 1) or not done.stdout.strip():
+        reason = (done.stderr.strip().splitlines() or [f"stencil_benchmark ended with code {done.returncode}"])[-1]
+        raise Failure(reason)
+    return json.loads(done.stdout)
+
+
+def parse_report(report):
+    """One run's rows, a row an indexing and load path with its best block size, and what was refused."""
+    times, hashes, refused, copy = {}, set(), {}, None
+    for entry in report["benchmarks"]:
+        if entry["run_type"] != "iteration":  # Google Benchmark's own means and medians
+            continue
+        message = entry.get("error_message", "")
+        if message.startswith(("failed", "wrong bits")):
+            raise Failure(f"{entry['name']}: {message}")
+        if entry["name"].startswith("copy"):
+            copy = entry["gb_per_s"]
+            continue
+        asked = dict(re.findall(r"([a-z]+):([\w-]+)", entry["name"]))
+        variant = int(asked["size"]), asked["indexing"], asked["load"]
+        if entry.get("error_occurred"):
+            refused[variant] = message
+        else:
+            threads = int(entry["threads_of_a_block"])
+            times.setdefault(variant, {}).setdefault(threads, []).append(entry["ps_per_site"])
+            hashes.add(entry["label"])
+            bytes_per_site = entry["bytes_per_site"]
+    if copy is None:
+        raise Failure("the report has no copy bandwidth")
+    if len(hashes) > 1:
+        raise Failure(f"the variants end with different words: {', '.join(sorted(hashes))}")
+    rows = []
+    for (size, indexing, load), by_threads in times.items():
+        medians = {threads: statistics.median(runs) for threads, runs in by_threads.items()}
+        threads = min(medians, key=medians.get)
+        ps = medians[threads]
+        speed = bytes_per_site / ps * 1e3
+        rows.append({
+            "size": size, "indexing": indexing, "load": load, "threads": threads, "ps_per_site": ps,
+            "gb_per_s": speed, "copy_gb_per_s": copy, "hash": min(hashes), "ps_per_site_by_threads": medians,
+        })  # fmt: skip
+    return rows, [dict(zip(("size", "indexing", "load"), v), refused=why) for v, why in refused.items()]
+
+
+def measure(program, options):
+    """All sizes. The block size that is best at one is not at another, so each is searched."""
+    first = run_benchmark(program, device=options.device, size=4, sweeps=1, repetitions=1, indexing="sliced")
+    context = first["context"]
+    sizes, threads = DEFAULTS[context["psflip_platform"]]
+    options.sizes, options.threads = options.sizes or sizes, options.threads or threads
+    result = {
+        "format": FORMAT,
+        "command": command(options),
+        "date": datetime.date.today().isoformat(),
+        "device": {"platform": context["psflip_platform"], "name": context["psflip_device"]},
+        "build_type": context["psflip_build_type"],
+        "sizes": options.sizes,
+        "threads": options.threads,
+        "repetitions": options.repetitions,
+        "rows": [],
+        "refused": [],
+    }
+    for size in options.sizes:
+        progress(f"L = {size}: times")
+        report = run_benchmark(
+            program,
+            device=options.device,
+            size=size,
+            indexing=options.indexing,
+            load=options.load,
+            threads=options.threads,
+            sweeps=options.sweeps or default_sweeps(size),
+            repetitions=options.repetitions,
+        )
+        rows, refused = parse_report(report)
+        result["rows"] += rows
+        result["refused"] += refused
+    return result
+
+
+def command(options):
+    """What to type for the same run; where its files went is nobody's business."""
+    words = ["common/tools/stencil.py"]
+    for name in ("sizes", "indexing", "load", "threads", "sweeps", "repetitions"):
+        value = getattr(options, name)
+        if value:
+            words += [f"--{name}", ",".join(map(str, value)) if isinstance(value, list) else str(value)]
+    return " ".join(words)
+
+
+def read_counters(program, row, device):
+    """Of the second sweep, one red and one blue launch: the first one warms up."""
+    one = ["--size", row["size"], "--indexing", row["indexing"], "--load", row["load"], "--threads", row["threads"]]
+    run = ["--sweeps", 2, "--repetitions", 1, "--device", device, "--benchmark_filter=stencil"]
+    read = counters.profile_command([program, *one, *run], "update", launch_skip=2, launch_count=2)
+    words = row["size"] ** 3  # a sweep updates each once
+    return {
+        "l1_hit_percent": read["l1_hit_percent"],
+        "l2_hit_percent": read["l2_hit_percent"],
+        "dram_bytes_per_site": (read["dram_read_bytes"] + read["dram_written_bytes"]) / words,
+    }
+
+
+def markdown(folder):
+    """The README's table from stencil.json in a folder of common/results, and what has to be said about it."""
+    result = json.loads((folder / "stencil.json").read_text())
+    if result["format"] != FORMAT:
+        raise Failure(f"{folder.name}/stencil.json is not '{FORMAT}'")
+    return f"{as_table(result)}\n\n{remarks(result)}"
+
+
+def shown_size(result):
+    """The size at which the table has bandwidth and hits."""
+    sizes = {row["size"] for row in result["rows"]}
+    return SHOWN_SIZE if SHOWN_SIZE in sizes else max(sizes)
+
+
+def as_table(result):
+    rows = {(row["indexing"], row["load"], row["size"]): row for row in result["rows"]}
+    sizes = sorted({row["size"] for row in result["rows"]})
+    shown = shown_size(result)
+    beside_poster = [size for size in sizes if any(size in published for published in POSTER_PS.values())]
+    headings = ["indexing", "load"] + [f"ps a word, L = {size}" for size in sizes]
+    headings += [f"GB/s, L = {shown}", "% of copy", "L1 hits, %", "L2 hits, %", "DRAM, B a word"]
+    for size in beside_poster:
+        headings += [f"ps a bit, L = {size}", f"poster, L = {size}"]
+    headings += ["poster, texture hits, %"] if beside_poster else []
+    body = []
+    for indexing in INDEXINGS:
+        for load in LOADS:
+            of = {size: rows.get((indexing, load, size)) for size in sizes}
+            if not any(of.values()):
+                continue
+            line = [indexing, load]
+            line += [cell(of[size], lambda row: table.significant(row["ps_per_site"])) for size in sizes]
+            line += [cell(of[shown], part) for part in (
+                lambda row: table.significant(row["gb_per_s"], 3),
+                lambda row: f"{100 * row['gb_per_s'] / row['copy_gb_per_s']:.0f}",
+                lambda row: f"{row['counters']['l1_hit_percent']:.0f}",
+                lambda row: f"{row['counters']['l2_hit_percent']:.0f}",
+                lambda row: f"{row['counters']['dram_bytes_per_site']:.1f}",
+            )]  # fmt: skip
+            for size in beside_poster:
+                published = POSTER_PS.get((indexing, load), {}).get(size)
+                line += [cell(of[size], lambda row: table.significant(row["ps_per_site"] / WORD_BITS, 3))]
+                line += ["-" if published is None else f"{published:.2f}"]
+            line += [str(POSTER_HITS.get((indexing, load), "-"))] if beside_poster else []
+            body.append(line)
+    return table.as_markdown(headings, body, [False, False] + [True] * (len(headings) - 2))
+
+
+def cell(row, text):
+    """'-' where the variant was refused, or its counters not read."""
+    try:
+        return text(row)
+    except (KeyError, TypeError):
+        return "-"
+
+
+def remarks(result):
+    kind = result["build_type"]
+    warning = "" if kind == "release" else f" {kind.upper()} build: the times mean nothing."
+    threads = ", ".join(map(str, result["threads"]))
+    copy = next(row["copy_gb_per_s"] for row in result["rows"] if row["size"] == shown_size(result))
+    return (
+        f"On {result['device']['name']}, {result['date']}: `{result['command']}`. Median of {result['repetitions']} "
+        f"runs, the best of {threads} threads a block. GB/s counts 32 bytes an updated word: itself written, one word "
+        f"of the other colour and six couplings read; a copy reaches {copy:,.0f} GB/s.{warning}\n\n{ABOUT_POSTER}"
+    )
+
+
+def progress(text):
+    if sys.stderr.isatty():
+        print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)
+
+
+def whole(text):
+    try:
+        value = int(text)
+    except ValueError:
+        value = 0
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"{text}; it must be a whole number, at least 1")
+    return value
+
+
+def whole_numbers(text):
+    return [whole(part) for part in text.split(",")]
+
+
+def names(allowed):
+    def parse(text):
+        for part in text.split(","):
+            if part not in allowed:
+                raise argparse.ArgumentTypeError(f"{part}; allowed are {', '.join(allowed)}")
+        return text.split(",")
+
+    return parse
+
+
+def refuse(message):
+    raise Failure(f"{message}; --help lists the options")
+
+
+def parse_options(arguments):
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.error = refuse
+    add = parser.add_argument
+    add("--sizes", type=whole_numbers, metavar="64,256", help="sites along a side (64,128,256,512; 8,16,32 on a CPU)")
+    add("--indexing", type=names(INDEXINGS), metavar="sliced,bitwise", help="only these")
+    add("--load", type=names(LOADS), metavar="plain,texture", help="only these")
+    add("--threads", type=whole_numbers, metavar="128,256", help="block sizes to try (128,256,512,1024; 256 on a CPU)")
+    add("--sweeps", type=whole, metavar="K", help="in a timed run (10 to 200, fewer for a larger lattice)")
+    add("--repetitions", type=whole, default=5, metavar="R", help="timed runs, of which the median counts (5)")
+    add("--device", default="auto", help="auto, cpu, gpu, or the number of a GPU")
+    add("--counters", type=whole_numbers, default=[SHOWN_SIZE], metavar="256", help="sizes to read counters for (256)")
+    add("--no-counters", action="store_true", help="times alone; without a GPU it is always so")
+    add("--json", type=Path, metavar="FILE", help="write everything that was measured")
+    add("--build-dir", type=Path, default=ROOT / "build", help=argparse.SUPPRESS)
+    options = parser.parse_args(arguments)
+    if options.json and not options.json.parent.is_dir():  # now, not after minutes of work
+        parser.error(f"--json {options.json}: there is no folder {options.json.parent}")
+    return options
+
+
+def main(arguments):
+    options = parse_options(arguments)
+    program = options.build_dir / "05_sliced/stencil_benchmark"
+    result = measure(program, options)
+    if not result["rows"]:
+        raise Failure(f"nothing could be timed: {result['refused'][0]['refused']}")
+
+    def write():
+        if options.json:
+            options.json.write_text(json.dumps(result, indent=1) + "\n")
+
+    write()  # the times are safe, should ncu fail
+    if result["device"]["platform"] == "gpu" and not options.no_counters:
+        for row in result["rows"]:
+            if row["size"] in options.counters:
+                progress(f"L = {row['size']}: counters of {row['indexing']}, {row['load']}")
+                row["counters"] = read_counters(program, row, options.device)
+        write()
+    progress("")
+    print(as_table(result), remarks(result), sep="\n\n")
+    return 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main(sys.argv[1:]))
+    except Failure as failure:
+        print(f"stencil: {failure}", file=sys.stderr)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        sys.exit(130)
