@@ -68,7 +68,7 @@ class Checkerboard : public DeviceSimulation<Layout> {
     for (int d = 0; d < directions; ++d) couplings.along[d] = this->couplings_[colour][d].data();
     update<<<grid, threads>>>(this->layout_, colour, this->half_, static_cast<int>(this->problem_.samples),
                               static_cast<int>(this->problem_.replicas), this->spins_[colour].data(),
-                              this->spins_[other(colour)].data(), couplings, this->streams_[colour].data(),
+                              this->spins_[other(colour)].data(), couplings, this->minstd_streams(colour),
                               this->thresholds_);
   }
 };

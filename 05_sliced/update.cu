@@ -101,7 +101,7 @@ class SlicedSimulation : public DeviceSimulation<Layout> {
         words_, this->half_ / s, static_cast<int>(problem.samples), static_cast<int>(problem.replicas),
         reinterpret_cast<Word*>(this->spins_[colour].data()),
         source<load>(words_of(this->spins_[other(colour)]), spin_textures_[other(colour)]), couplings,
-        reinterpret_cast<Streams<s>*>(this->streams_[colour].data()), this->thresholds_);
+        reinterpret_cast<Streams<s>*>(this->minstd_streams(colour)), this->thresholds_);
   }
 
   static const Word* words_of(const DeviceBuffer<std::uint8_t>& bytes) {

@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "gpu/host_device.hpp"
-#include "random/streams.hpp"
+#include "random/states.hpp"
 
 namespace psflip {
 
@@ -14,6 +14,14 @@ struct Minstd {
   static constexpr std::uint32_t multiplier = 16807;    ///< 7^5
 
   std::uint32_t state;
+
+  static constexpr int words = 1;  ///< of state
+  /// Bytes of state that `draws` numbers in a row move: in once, out once.
+  static constexpr double bytes(double /*draws*/) { return 8; }
+  /// Puts a stream at its beginning.
+  PSFLIP_HOST_DEVICE static void seed(const States& states, std::int64_t id, std::uint64_t stream_seed) {
+    states.words[id] = seeded(stream_seed).state;
+  }
 
   /// The stream of std::minstd_rand0(1 + seed mod (2^31 - 2)).
   PSFLIP_HOST_DEVICE static constexpr Minstd seeded(std::uint64_t seed) {

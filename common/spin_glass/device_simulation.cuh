@@ -56,14 +56,14 @@ __global__ void start(SpinByte* spins, Layout layout, Colour colour, int size, i
   });
 }
 
-/// Every stream at its beginning: streams[sample * half + i]. The samples of a group have equal ones.
-template <class Layout>
-__global__ void seed_streams(Minstd* streams, Layout layout, Colour colour, int size, int half, std::int64_t samples,
+/// Every stream at its beginning: number sample * half + i. The samples of a group have equal ones.
+template <class Generator, class Layout>
+__global__ void seed_streams(States states, Layout layout, Colour colour, int size, int half, std::int64_t samples,
                              std::int64_t samples_per_stream, std::uint64_t seed) {
   for_each_element(samples * half, [&](std::int64_t element) {
     const std::int64_t group = element / half / samples_per_stream;
     const std::int64_t s = number(layout.site(colour, layout.place(static_cast<int>(element % half))), size);
-    streams[element] = Minstd::seeded(stream_seed(seed, group, s));
+    Generator::seed(states, element, stream_seed(seed, group, s));
   });
 }
 
@@ -102,18 +102,20 @@ __global__ void take_spins(const SpinByte* spins, spin_glass::Spin* canonical, L
 /// has one red end.
 enum class CouplingsOf { red_and_blue, red };
 
-inline constexpr std::int64_t transfer_bytes = 32
-                                               << 20;  ///< at least one lattice, else about so much is copied at once
+/// How much is copied at once, or one lattice if that is more.
+inline constexpr std::int64_t transfer_bytes = 32 << 20;
 
 /// Bytes of device memory that an engine takes for a problem, buffers for transfers included.
-inline double bytes_needed(const spin_glass::Problem& problem, CouplingsOf stored) {
+template <class Generator = Minstd>
+double bytes_needed(const spin_glass::Problem& problem, CouplingsOf stored) {
   const double lattice = static_cast<double>(sites(problem));
   const double couplings = stored == CouplingsOf::red ? 3 : 6;
-  const double per_site = static_cast<double>(problem.replicas) + couplings + sizeof(Minstd);
+  const double per_site = static_cast<double>(problem.replicas) + couplings + 4.0 * Generator::words;
   return static_cast<double>(problem.samples) * lattice * per_site + std::max(3 * lattice, 1.0 * transfer_bytes);
 }
 
-template <class Layout>
+/// Generator says how many words of state a stream has and how it begins; Minstd (random/minstd.hpp) is an example.
+template <class Layout, class Generator = Minstd>
 class DeviceSimulation : public spin_glass::Simulation {
  public:
   /// `layout` maps single sites to bytes.
@@ -132,7 +134,7 @@ class DeviceSimulation : public spin_glass::Simulation {
                replicas = static_cast<std::size_t>(problem.replicas);
     for (const Colour colour : {spin_glass::red, spin_glass::blue}) {
       spins_[colour] = DeviceBuffer<SpinByte>(samples * replicas * half);
-      streams_[colour] = DeviceBuffer<Minstd>(samples * half);
+      states_[colour] = DeviceBuffer<std::uint32_t>(Generator::words * samples * half);
       if (colour == spin_glass::red || stored == CouplingsOf::red_and_blue) make_couplings(colour, problem);
     }
     restart();
@@ -145,22 +147,21 @@ class DeviceSimulation : public spin_glass::Simulation {
           spins_[colour].data(), layout_, colour, size_, half_, problem_.samples, problem_.replicas, problem_.seed,
           problem_.start == spin_glass::Start::random);
       CHECK_CUDA(cudaGetLastError());
-      seed_streams<<<setup_blocks(problem_.samples * half_), setup_threads>>>(
-          streams_[colour].data(), layout_, colour, size_, half_, problem_.samples, problem_.samples_per_stream,
-          problem_.seed);
+      seed_streams<Generator><<<setup_blocks(problem_.samples * half_), setup_threads>>>(
+          states(colour), layout_, colour, size_, half_, problem_.samples, problem_.samples_per_stream, problem_.seed);
       CHECK_CUDA(cudaGetLastError());
     }
     CHECK_CUDA(cudaDeviceSynchronize());
-    next_ = spin_glass::red;
+    half_sweeps_done_ = 0;
   }
 
   double advance(std::int64_t half_sweeps) override {
     CHECK_CUDA(cudaSetDevice(launch_.device));
     timer_.start();
     for (std::int64_t i = 0; i < half_sweeps; ++i) {
-      launch_half_sweep(next_);
+      launch_half_sweep(half_sweeps_done_ % 2 == 0 ? spin_glass::red : spin_glass::blue);
       CHECK_CUDA(cudaGetLastError());
-      next_ = other(next_);
+      ++half_sweeps_done_;
     }
     return timer_.stop();
   }
@@ -189,12 +190,19 @@ class DeviceSimulation : public spin_glass::Simulation {
 
   double bytes_per_flip() const override {
     const double replicas = static_cast<double>(problem_.replicas);
-    return 3 + (6 + 2 * sizeof(Minstd)) / replicas;  // spins: own in and out, the other colour's; six couplings; stream
+    // Spins: own in and out, the other colour's. Then, for all replicas, six couplings and the stream.
+    return 3 + (6 + Generator::bytes(replicas)) / replicas;
   }
 
  protected:
   /// Starts the kernel that updates all sites of one colour, in all samples and replicas.
   virtual void launch_half_sweep(Colour colour) = 0;
+
+  /// The streams of a colour: number sample * half + i is that of element i.
+  States states(Colour colour) { return {states_[colour].data(), problem_.samples * half_}; }
+  Minstd* minstd_streams(Colour colour) { return reinterpret_cast<Minstd*>(states_[colour].data()); }
+  /// How many numbers every stream of the colour that is next has given.
+  std::int64_t draws_done() const { return half_sweeps_done_ / 2 * problem_.replicas; }
 
   int size_, half_;  ///< L, and the sites of one colour
   spin_glass::Problem problem_;
@@ -204,7 +212,7 @@ class DeviceSimulation : public spin_glass::Simulation {
   // Index: the colour.
   DeviceBuffer<SpinByte> spins_[2];                                  ///< [sample][replica][element]
   DeviceBuffer<CouplingByte> couplings_[2][spin_glass::directions];  ///< [sample][element]; perhaps none of blue sites
-  DeviceBuffer<Minstd> streams_[2];                                  ///< [sample][element]
+  DeviceBuffer<std::uint32_t> states_[2];                            ///< [word][sample][element]
 
  private:
   static constexpr unsigned setup_threads = 256;  // of the kernels above, which loop
@@ -240,7 +248,7 @@ class DeviceSimulation : public spin_glass::Simulation {
     CHECK_CUDA(cudaDeviceSynchronize());
   }
 
-  Colour next_ = spin_glass::red;
+  std::int64_t half_sweeps_done_ = 0;
   Timer timer_;
 };
 

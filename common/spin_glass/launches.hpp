@@ -22,7 +22,8 @@ struct Offer {
   std::vector<spin_glass::Indexing> indexings;
   std::vector<spin_glass::Load> loads;
   std::vector<int> sites_per_thread;
-  int threads = 256;  ///< the stage's choice
+  int threads = 256;        ///< the stage's choice
+  int most_threads = 1024;  ///< of a block
 };
 
 /// The wish, or the stage's choice; InvalidInput unless it is among those offered.
@@ -51,8 +52,9 @@ inline spin_glass::Launch complete(const spin_glass::Problem& problem, spin_glas
                        std::to_string(problem.size));
   launch.sites_per_thread = choose("--sites-per-thread", launch.sites_per_thread, offer.sites_per_thread, digits);
   launch.threads = launch.threads.value_or(offer.threads);
-  if (*launch.threads < 1 || *launch.threads > 1024)
-    throw InvalidInput("--threads is " + std::to_string(*launch.threads) + ": allowed are 1 to 1024");
+  if (*launch.threads < 1 || *launch.threads > offer.most_threads)
+    throw InvalidInput("--threads is " + std::to_string(*launch.threads) + ": allowed are 1 to " +
+                       std::to_string(offer.most_threads));
   return launch;
 }
 

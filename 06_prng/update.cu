@@ -1,0 +1,184 @@
+// Stage 06: any generator.
+//
+// The sliced update of stage 05, with the generator as a template parameter. A generator is a piece of state that each
+// site carries with it, and a way to make the next number of it. So it costs what its state costs: MINSTD moves one
+// word in and out for all replicas together, Philox none, MT19937 and Parisi-Rapuano three words in and one out for
+// every single number.
+
+#include "04_checkerboard/bitwise.hpp"
+#include "04_checkerboard/standard.hpp"
+#include "05_sliced/loads.hpp"
+#include "05_sliced/mapping.hpp"
+#include "05_sliced/sliced.hpp"
+#include "05_sliced/words.hpp"
+#include "06_prng/minstd.hpp"
+#include "06_prng/mt19937.hpp"
+#include "06_prng/parisi_rapuano.hpp"
+#include "06_prng/philox.hpp"
+#include "spin_glass/device_simulation.cuh"
+#include "spin_glass/launches.hpp"
+
+namespace psflip::PSFLIP_PLATFORM {  // psflip::gpu and psflip::cpu: this file is compiled for both
+namespace {
+
+using namespace spin_glass;
+
+constexpr int default_threads = 128;
+constexpr int most_threads = 256;  // of a block: fewer threads may have more registers, and streams take many
+
+/// Metropolis: whether a spin flips that has so many unsatisfied bonds of its six.
+__device__ bool flips(int unsatisfied, std::uint32_t draw, const Thresholds& thresholds) {
+  if (unsatisfied >= 3) return true;  // the energy falls or stays
+  return draw < (unsatisfied == 2 ? thresholds.of[2] : unsatisfied == 1 ? thresholds.of[1] : thresholds.of[0]);
+}
+
+/// The six couplings of the red sites: along[direction][sample * elements + i].
+template <class Word, Load load>
+struct Couplings {
+  Source<Word, load> along[directions];
+};
+
+/// The streams that all threads use, and where they stand.
+struct Draws {
+  States states;
+  std::uint64_t seed;
+  std::int64_t samples_per_stream;
+  std::int64_t n;  ///< number of the next draw
+  int slot;        ///< n mod the generator's words
+};
+
+/// The streams of a word of sites: those of the group to which the sample belongs.
+template <int s, class Layout>
+__device__ prng::Position<s> position_of(const Draws& draws, const Layout& layout, int size, Colour colour, Place place,
+                                         std::int64_t sample, std::int64_t id) {
+  prng::Position<s> position{
+      id, draws.n, draws.slot, draws.seed, static_cast<std::uint32_t>(sample / draws.samples_per_stream), {}};
+  for (int k = 0; k < s; ++k)
+    position.site[k] =
+        static_cast<std::uint32_t>(number(layout.site(colour, {place.x * s + k, place.y, place.z}), size));
+  return position;
+}
+
+/// Updates the sites of one colour. An element is a word of s sites; what belongs to element i of a sample is number
+/// sample * elements + i in the couplings, and (sample * replicas + replica) * elements + i in the spins.
+template <class Generator, Colour colour, class Mapping, class Layout, class Word, Load load>
+__global__ void __launch_bounds__(most_threads)
+    update(Layout layout, int size, int elements, int samples, int replicas, Word* spins, Source<Word, load> others,
+           Couplings<Word, load> couplings, Draws draws, Thresholds thresholds) {
+  constexpr int s = sizeof(Word);
+  const Place place = Mapping::place(layout);
+  if (!inside(layout, place)) return;  // whole blocks cover the places: some threads have none
+  const int i = layout.element(place.x, place.y, place.z);
+  const Neighbours neighbours = layout.neighbours(colour, place);
+
+  for (std::int64_t sample = Mapping::first_sample(); sample < samples; sample += Mapping::sample_step()) {
+    const std::int64_t first = sample * elements;
+    Six<Word> coupling;
+    if constexpr (colour == red) {
+      for (int d = 0; d < directions; ++d) coupling.in[d] = couplings.along[d][first + i];
+    } else {  // a blue site's bond is its neighbour's, in the opposite direction
+      coupling =
+          look_around<Word>(neighbours, [&](int d, int element) { return couplings.along[d ^ 1][first + element]; });
+    }
+    typename Generator::template Streams<s> streams(
+        draws.states, position_of<s>(draws, layout, size, colour, place, sample, (first + i) * s));
+
+    for (int replica = 0; replica < replicas; ++replica) {
+      const std::int64_t lattice = (sample * replicas + replica) * elements;
+      const Six<Word> around =
+          look_around<Word>(neighbours, [&](int, int element) { return others[lattice + element]; });
+      const Word word = spins[lattice + i];
+      const Words<s> draw = streams.draw();
+      Word unsatisfied = 0, flip = 0;  // a byte a site
+      for (int d = 0; d < directions; ++d) unsatisfied += word ^ around.in[d] ^ coupling.in[d];
+      for (int k = 0; k < s; ++k)
+        flip |= static_cast<Word>(flips(unsatisfied >> 8 * k & 0xff, draw.of[k], thresholds)) << 8 * k;
+      spins[lattice + i] = word ^ flip;
+    }
+    streams.store();
+  }
+}
+
+/// `sites` is the layout with one site an element, `words` the same with s of them.
+template <class Generator, class Layout, class Word>
+class PrngSimulation : public DeviceSimulation<Layout, Generator> {
+ public:
+  PrngSimulation(const Problem& problem, const Launch& launch, const Layout& sites, const Layout& words)
+      : DeviceSimulation<Layout, Generator>(problem, launch, sites, CouplingsOf::red), words_(words) {}
+
+ protected:
+  void launch_half_sweep(Colour colour) override {
+    with_constant<red, blue>(colour, [&]<int constant>() { launch<Colour(constant)>(); });
+  }
+
+ private:
+  static constexpr int s = sizeof(Word);
+  static constexpr Load load = Load::readonly;
+
+  template <Colour colour>
+  void launch() {
+    const Problem& problem = this->problem_;
+    Couplings<Word, load> couplings;
+    for (int d = 0; d < directions; ++d) couplings.along[d] = {words_of(this->couplings_[red][d])};
+    const std::int64_t n = this->draws_done();
+    const int slot = Generator::words > 0 ? static_cast<int>(n % std::max(Generator::words, 1)) : 0;
+    const Draws draws{this->states(colour), problem.seed, problem.samples_per_stream, n, slot};
+    update<Generator, colour, Linear><<<Linear::grid(words_, *this->launch_.threads, problem.samples),
+                                        Linear::block(words_, *this->launch_.threads)>>>(
+        words_, this->size_, this->half_ / s, static_cast<int>(problem.samples), static_cast<int>(problem.replicas),
+        reinterpret_cast<Word*>(this->spins_[colour].data()), Source<Word, load>{words_of(this->spins_[other(colour)])},
+        couplings, draws, this->thresholds_);
+  }
+
+  static const Word* words_of(const DeviceBuffer<std::uint8_t>& bytes) {
+    return reinterpret_cast<const Word*>(bytes.data());
+  }
+
+  Layout words_;
+};
+
+template <class Generator>
+std::unique_ptr<Simulation> make(const Problem& problem, const Launch& launch) {
+  refuse_large_problem(problem, launch, bytes_needed<Generator>(problem, CouplingsOf::red));
+  const int size = static_cast<int>(problem.size);
+  if (launch.indexing == Indexing::standard) {
+    const Standard layout{size};
+    return std::make_unique<PrngSimulation<Generator, Standard, std::uint8_t>>(problem, launch, layout, layout);
+  }
+  if (launch.indexing == Indexing::bitwise) {
+    const Bitwise layout{std::countr_zero(static_cast<unsigned>(size))};
+    return std::make_unique<PrngSimulation<Generator, Bitwise, std::uint8_t>>(problem, launch, layout, layout);
+  }
+  return with_constant<1, 2, 4, 8>(*launch.sites_per_thread, [&]<int s>() -> std::unique_ptr<Simulation> {
+    return std::make_unique<PrngSimulation<Generator, Sliced, UnsignedOf<s>>>(problem, launch, Sliced{size, size},
+                                                                              Sliced{size, size / s});
+  });
+}
+
+}  // namespace
+
+std::unique_ptr<Simulation> make_simulation(const Problem& problem, const Launch& wish) {
+  Offer offer;
+  offer.generators = {generators.begin(), generators.end()};
+  offer.indexings = {Indexing::sliced, Indexing::standard, Indexing::bitwise};
+  const bool sliced = wish.indexing.value_or(Indexing::sliced) == Indexing::sliced;
+  for (const int s : {8, 4, 2, 1})
+    if (problem.size % s == 0 && (s == 1 || sliced)) offer.sites_per_thread.push_back(s);
+  offer.threads = default_threads;
+  offer.most_threads = most_threads;
+  const Launch launch = complete(problem, wish, offer);
+
+  switch (problem.generator) {
+    case Generator::minstd:
+      return make<prng::Minstd>(problem, launch);
+    case Generator::parisi_rapuano:
+      return make<prng::ParisiRapuano>(problem, launch);
+    case Generator::mt19937:
+      return make<prng::Mt19937>(problem, launch);
+    case Generator::philox:
+      return make<prng::Philox<>>(problem, launch);
+  }
+  throw std::logic_error("make_simulation: a generator that was not listed");
+}
+
+}  // namespace psflip::PSFLIP_PLATFORM
