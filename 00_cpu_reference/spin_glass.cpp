@@ -204,8 +204,11 @@ std::unique_ptr<Simulation> make_simulation(const Problem& problem, const Launch
       return make<ParisiRapuanoStream>(problem);
     case Generator::philox:
       return make<PhiloxStream>(problem);
+    default:
+      throw InvalidInput("--generator is " + std::string(name(problem.generator)) +
+                         ": stage 00 has minstd, parisi-rapuano, mt19937 and philox; cuRAND's are in stage 06, on a "
+                         "GPU");
   }
-  return nullptr;
 }
 
 }  // namespace psflip::reference

@@ -8,6 +8,8 @@
 ///   G::Streams<s>                   s neighbouring streams in the hands of one thread:
 ///     Streams(states, position)       fetches what the next draw needs
 ///     draw()                          the next number of each, s words
+///     draw_several(draws)             fills an array of Words<s> with the next numbers of each: the same numbers,
+///                                     sooner. Optional, not for any length, and only if the length divides n
 ///     store()                         puts back what draw() has not put back itself
 #pragma once
 

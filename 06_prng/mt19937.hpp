@@ -32,19 +32,32 @@ struct Mt19937 {
 
     /// 0 .. 2^32 - 1
     PSFLIP_HOST_DEVICE Words<s> draw() {
-      const int after = turn<words>(slot_, 1);
-      const Words<s> next = states_.load<s>(after, id_);
-      const Words<s> far = states_.load<s>(turn<words>(slot_, 397), id_);
-      Words<s> twisted, draws;
-      for (int k = 0; k < s; ++k) {
-        const std::uint32_t joined = (now_.of[k] & 0x80000000) | (next.of[k] & 0x7fffffff);
-        twisted.of[k] = far.of[k] ^ joined >> 1 ^ (joined & 1 ? 0x9908b0df : 0);
-        draws.of[k] = temper(twisted.of[k]);
+      Words<s> draws[1];
+      draw_several(draws);
+      return draws[0];
+    }
+
+    /// Everything is fetched before anything is put back, so a thread waits once for all of it. The compiler cannot do
+    /// that by itself: it has to think that a word is fetched which was put back just before.
+    template <int many>
+    PSFLIP_HOST_DEVICE void draw_several(Words<s> (&draws)[many]) {
+      static_assert(many <= words - 397);
+      Words<s> next[many], far[many];
+      for (int i = 0; i < many; ++i) {
+        next[i] = states_.load<s>(turn<words>(slot_, 1 + i), id_);
+        far[i] = states_.load<s>(turn<words>(slot_, 397 + i), id_);
       }
-      states_.store(slot_, id_, twisted);
-      now_ = next;
-      slot_ = after;
-      return draws;
+      for (int i = 0; i < many; ++i) {
+        Words<s> twisted;
+        for (int k = 0; k < s; ++k) {
+          const std::uint32_t joined = (now_.of[k] & 0x80000000) | (next[i].of[k] & 0x7fffffff);
+          twisted.of[k] = far[i].of[k] ^ joined >> 1 ^ (joined & 1 ? 0x9908b0df : 0);
+          draws[i].of[k] = temper(twisted.of[k]);
+        }
+        states_.store(turn<words>(slot_, i), id_, twisted);
+        now_ = next[i];
+      }
+      slot_ = turn<words>(slot_, many);
     }
 
     PSFLIP_HOST_DEVICE void store() {}  // draw() did it

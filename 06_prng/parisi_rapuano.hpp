@@ -31,17 +31,30 @@ struct ParisiRapuano {
 
     /// 0 .. 2^32 - 1
     PSFLIP_HOST_DEVICE Words<s> draw() {
-      const Words<s> back_24 = states_.load<s>(turn<words>(slot_, -24), id_);
-      const Words<s> back_55 = states_.load<s>(turn<words>(slot_, -55), id_);
-      const Words<s> back_61 = states_.load<s>(turn<words>(slot_, -61), id_);
-      Words<s> sums, draws;
-      for (int k = 0; k < s; ++k) {
-        sums.of[k] = back_24.of[k] + back_55.of[k];
-        draws.of[k] = sums.of[k] ^ back_61.of[k];
+      Words<s> draws[1];
+      draw_several(draws);
+      return draws[0];
+    }
+
+    /// Everything is fetched before anything is put back, so a thread waits once for all of it.
+    template <int many>
+    PSFLIP_HOST_DEVICE void draw_several(Words<s> (&draws)[many]) {
+      static_assert(many <= 24);
+      Words<s> back_24[many], back_55[many], back_61[many];
+      for (int i = 0; i < many; ++i) {
+        back_24[i] = states_.load<s>(turn<words>(slot_, i - 24), id_);
+        back_55[i] = states_.load<s>(turn<words>(slot_, i - 55), id_);
+        back_61[i] = states_.load<s>(turn<words>(slot_, i - 61), id_);
       }
-      states_.store(slot_, id_, sums);
-      slot_ = turn<words>(slot_, 1);
-      return draws;
+      for (int i = 0; i < many; ++i) {
+        Words<s> sums;
+        for (int k = 0; k < s; ++k) {
+          sums.of[k] = back_24[i].of[k] + back_55[i].of[k];
+          draws[i].of[k] = sums.of[k] ^ back_61[i].of[k];
+        }
+        states_.store(turn<words>(slot_, i), id_, sums);
+      }
+      slot_ = turn<words>(slot_, many);
     }
 
     PSFLIP_HOST_DEVICE void store() {}  // draw() did it

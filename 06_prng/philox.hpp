@@ -53,6 +53,19 @@ struct Philox {
       return draws;
     }
 
+    /// Whole quadruples, which need not be handed out word by word.
+    template <int many>
+    PSFLIP_HOST_DEVICE void draw_several(Words<s> (&draws)[many]) {
+      static_assert(many % 4 == 0);
+      for (int i = 0; i < many; i += 4) {
+        if (started_) hash();
+        started_ = true;
+        for (int word = 0; word < 4; ++word)
+          for (int k = 0; k < s; ++k) draws[i + word].of[k] = ahead_[k].of[word];
+        at_.n += 4;
+      }
+    }
+
     PSFLIP_HOST_DEVICE void store() {}  // there is nothing
 
    private:

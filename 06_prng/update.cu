@@ -17,6 +17,10 @@
 #include "06_prng/philox.hpp"
 #include "spin_glass/device_simulation.cuh"
 #include "spin_glass/launches.hpp"
+#if PSFLIP_HAS_CURAND  // on a GPU
+#include "06_prng/curand.cuh"
+#include "06_prng/curand_mtgp32.hpp"
+#endif
 
 namespace psflip::PSFLIP_PLATFORM {  // psflip::gpu and psflip::cpu: this file is compiled for both
 namespace {
@@ -160,11 +164,14 @@ std::unique_ptr<Simulation> make(const Problem& problem, const Launch& launch) {
 std::unique_ptr<Simulation> make_simulation(const Problem& problem, const Launch& wish) {
   Offer offer;
   offer.generators = {generators.begin(), generators.end()};
+#if PSFLIP_HAS_CURAND
+  offer.generators = {all_generators.begin(), all_generators.end()};
+#endif
   offer.indexings = {Indexing::sliced, Indexing::standard, Indexing::bitwise};
   const bool sliced = wish.indexing.value_or(Indexing::sliced) == Indexing::sliced;
   for (const int s : {8, 4, 2, 1})
     if (problem.size % s == 0 && (s == 1 || sliced)) offer.sites_per_thread.push_back(s);
-  offer.threads = default_threads;
+  offer.threads = problem.generator == Generator::curand_mtgp32 ? most_threads : default_threads;
   offer.most_threads = most_threads;
   const Launch launch = complete(problem, wish, offer);
 
@@ -177,8 +184,17 @@ std::unique_ptr<Simulation> make_simulation(const Problem& problem, const Launch
       return make<prng::Mt19937>(problem, launch);
     case Generator::philox:
       return make<prng::Philox<>>(problem, launch);
+#if PSFLIP_HAS_CURAND
+    case Generator::curand_xorwow:
+      return make<prng::CurandXorwow>(problem, launch);
+    case Generator::curand_philox:
+      return make<prng::CurandPhilox>(problem, launch);
+    case Generator::curand_mtgp32:
+      return make_curand_mtgp32(problem, launch);
+#endif
+    default:
+      throw std::logic_error("make_simulation: a generator that was not listed");
   }
-  throw std::logic_error("make_simulation: a generator that was not listed");
 }
 
 }  // namespace psflip::PSFLIP_PLATFORM

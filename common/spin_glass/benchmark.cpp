@@ -6,7 +6,9 @@
 #include <benchmark/benchmark.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cmath>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -29,6 +31,7 @@ struct Options {
   double temperature = 1.1;
   std::optional<double> beta;
   std::int64_t sweeps = 10;
+  std::vector<std::string> generators;
   std::vector<std::string> indexings;
   std::vector<std::string> loads;
   std::vector<int> threads;
@@ -44,33 +47,43 @@ struct Options {
 struct Session {
   Options options;
   Choice choice;
-  Verdict verdict;  ///< on the state K sweeps after the start
-  State agreed;     ///< a state with the expected hash: comparing is faster than hashing again
+  Verdict copy_verdict;
+  std::map<std::string, Verdict> verdicts;  ///< on the state K sweeps after the start, by those that have to agree
+  State agreed;  ///< one with the hash that `agreed_verdict` expects: comparing is faster than hashing again
+  const Verdict* agreed_verdict = nullptr;
 
   // Repetitions of a benchmark are separate calls and share one engine; two engines need not fit into the memory.
   std::unique_ptr<Simulation> simulation;
   std::string simulation_name;
 };
 
-bool bits_agree(benchmark::State& state, Session& session, const std::string& when) {
+/// What one benchmark times.
+struct Case {
+  std::string name;
+  Problem problem;
+  Launch launch;
+  Verdict* verdict;
+};
+
+bool bits_agree(benchmark::State& state, Session& session, const Case& timed, const std::string& when) {
   State now = session.simulation->state();
-  if (now == session.agreed) return true;
-  if (!session.verdict.agrees(state, hex(state_hash(now)), when)) return false;
+  if (session.agreed_verdict == timed.verdict && now == session.agreed) return true;
+  if (!timed.verdict->agrees(state, hex(state_hash(now)), when)) return false;
   session.agreed = std::move(now);
+  session.agreed_verdict = timed.verdict;
   return true;
 }
 
 /// The engine for this launch, warm, its bits checked once. Null if they are wrong.
-Simulation* prepare(benchmark::State& state, Session& session, const std::string& name, Launch launch) {
-  if (session.simulation && session.simulation_name == name) return session.simulation.get();
+Simulation* prepare(benchmark::State& state, Session& session, const Case& timed) {
+  if (session.simulation && session.simulation_name == timed.name) return session.simulation.get();
   session.simulation.reset();
-  launch.device = session.choice.device.index;
-  session.simulation = session.choice.platform->make_simulation(session.options.problem, launch);
-  session.simulation_name = name;
+  session.simulation = session.choice.platform->make_simulation(timed.problem, timed.launch);
+  session.simulation_name = timed.name;
   // The reference is a loop with nothing to warm up, and at the sizes that the GPU needs it runs for ten seconds.
   if (session.choice.platform->name == "reference") return session.simulation.get();
   session.simulation->advance(2 * session.options.sweeps);
-  if (!session.options.unchecked && !bits_agree(state, session, "before")) session.simulation.reset();
+  if (!session.options.unchecked && !bits_agree(state, session, timed, "before")) session.simulation.reset();
   return session.simulation.get();
 }
 
@@ -84,16 +97,19 @@ std::vector<std::string> words(const Launch& launch) {
   return all;
 }
 
-/// "0123456789abcdef indexing:sliced ...": the hash, if bits were checked, and the launch with everything filled in.
-/// Not as counters: those are numbers, and Google Benchmark reports "threads" of its own.
-std::string label(const Session& session, const Launch& launch) {
-  std::string text = session.options.unchecked ? "" : session.verdict.expected;
-  for (const std::string& word : words(launch)) text += (text.empty() ? "" : " ") + word;
+std::string word(Generator generator) { return "generator:" + std::string(name(generator)); }
+
+/// "0123456789abcdef generator:minstd indexing:sliced ...": the hash, if bits were checked, and the launch with
+/// everything filled in. Not as counters: those are numbers, and Google Benchmark reports "threads" of its own.
+std::string label(const Session& session, const Case& timed) {
+  std::string text = session.options.unchecked ? "" : timed.verdict->expected + " ";
+  text += word(timed.problem.generator);
+  for (const std::string& word : words(session.simulation->launch())) text += " " + word;
   return text;
 }
 
-void report(benchmark::State& state, const Session& session, double seconds) {
-  const Problem& problem = session.options.problem;
+void report(benchmark::State& state, const Session& session, const Case& timed, double seconds) {
+  const Problem& problem = timed.problem;
   const double sweeps = static_cast<double>(session.options.sweeps * static_cast<std::int64_t>(state.iterations()));
   const double spins = static_cast<double>(problem.samples * problem.replicas) * static_cast<double>(sites(problem));
   const double flips = sweeps * spins;
@@ -103,11 +119,11 @@ void report(benchmark::State& state, const Session& session, double seconds) {
   state.counters["flips_per_ns"] = flips / seconds * 1e-9;
   state.counters["bytes_per_flip"] = bytes_per_flip;
   state.counters["gb_per_s"] = bytes_per_flip * flips / seconds * 1e-9;
-  state.SetLabel(label(session, session.simulation->launch()));
+  state.SetLabel(label(session, timed));
 }
 
-void measure(benchmark::State& state, Session& session, const std::string& name, const Launch& launch) {
-  Simulation* simulation = prepare(state, session, name, launch);
+void measure(benchmark::State& state, Session& session, const Case& timed) {
+  Simulation* simulation = prepare(state, session, timed);
   if (!simulation) return;
   double seconds = 0;
   for ([[maybe_unused]] auto iteration : state) {
@@ -116,8 +132,8 @@ void measure(benchmark::State& state, Session& session, const std::string& name,
     state.SetIterationTime(taken);
     seconds += taken;
   }
-  if (!session.options.unchecked && !bits_agree(state, session, "after")) return;
-  report(state, session, seconds);
+  if (!session.options.unchecked && !bits_agree(state, session, timed, "after")) return;
+  report(state, session, timed, seconds);
 }
 
 template <class T, std::size_t n>
@@ -153,18 +169,37 @@ std::vector<Launch> launches(const Options& options) {
   return all;
 }
 
+/// Whose states have to be equal: those of all launches, if every site has a stream of its own.
+std::string agreeing(const std::string& benchmark, Generator generator) {
+  return std::ranges::count(generators, generator) ? std::string(name(generator)) : benchmark;
+}
+
 void register_benchmarks(Session& session) {
   const Options& options = session.options;
-  for (const Launch& launch : launches(options)) {
-    std::string name = "spin_glass";
-    for (const std::string& word : words(launch)) name += "/" + word;
-    register_benchmark(name, options.repetitions, options.min_time, [&session, name, launch](benchmark::State& state) {
-      measure_or_report(state, session.verdict, [&] { measure(state, session, name, launch); });
-    });
-  }
+  // First, while the device's memory is untouched: where its two buffers come to lie changes a copy's speed by a tenth.
   const Problem& problem = options.problem;
   const auto spins = static_cast<std::size_t>(problem.samples * problem.replicas * sites(problem));
-  register_copy_benchmark(session.choice.device, spins, session.verdict, [&session] { session.simulation.reset(); });
+  register_copy_benchmark(session.choice.device, spins, session.copy_verdict,
+                          [&session] { session.simulation.reset(); });
+  for (const auto& generator : or_default(options.generators)) {
+    for (Launch launch : launches(options)) {
+      Case timed{"spin_glass", options.problem, launch, nullptr};
+      timed.problem.generator = called(all_generators, generator).value_or(options.problem.generator);
+      timed.launch.device = session.choice.device.index;
+      if (generator) timed.name += "/" + word(timed.problem.generator);
+      for (const std::string& word : words(launch)) timed.name += "/" + word;
+      timed.verdict = &session.verdicts[agreeing(timed.name, timed.problem.generator)];
+      timed.verdict->expected = options.expect;
+      register_benchmark(timed.name, options.repetitions, options.min_time, [&session, timed](benchmark::State& state) {
+        measure_or_report(state, *timed.verdict, [&] { measure(state, session, timed); });
+      });
+    }
+  }
+}
+
+bool failed(const Session& session) {
+  return session.copy_verdict.failed ||
+         std::ranges::any_of(session.verdicts, [](const auto& of) { return of.second.failed; });
 }
 
 void describe_problem(const Options& options) {
@@ -191,6 +226,9 @@ void add_options(CLI::App& app, Options& options) {
   app.add_option("--seed", problem.seed, "Seed of couplings, start and random streams")->check(whole_number(0));
   const auto one_of = [](const std::vector<std::string>& all) { return CLI::IsMember(all).description(""); };
   const auto list = [](const std::vector<std::string>& all) { return CLI::detail::join(all, ", "); };
+  app.add_option("--generator", options.generators, "Of " + list(names(all_generators)) + ": those to time (minstd)")
+      ->delimiter(',')
+      ->check(one_of(names(all_generators)));
   app.add_option("--indexing", options.indexings, "Of " + list(names(indexings)) + ": those to time")
       ->delimiter(',')
       ->check(one_of(names(indexings)));
@@ -218,6 +256,9 @@ void complete_problem(Options& options) {
   }
   options.problem.beta = options.beta.value_or(1 / options.temperature);
   check(options.problem);
+  if (!options.expect.empty() && options.generators.size() > 1)
+    throw InvalidInput("--expect is one hash: it takes one --generator, not " +
+                       std::to_string(options.generators.size()));
 }
 
 }  // namespace
@@ -231,12 +272,11 @@ int main(int argc, char** argv) {
   const int code = psflip::run_program(app, argc, argv, [&app, &session] {
     psflip::initialise_google_benchmark(app);
     complete_problem(session.options);
-    session.verdict.expected = session.options.expect;
     session.choice = psflip::choose_device(platforms(), session.options.device);
     psflip::describe(stage(), session.choice.device);
     describe_problem(session.options);
     register_benchmarks(session);
     benchmark::RunSpecifiedBenchmarks();
   });
-  return code == 0 && session.verdict.failed ? 1 : code;
+  return code == 0 && failed(session) ? 1 : code;
 }

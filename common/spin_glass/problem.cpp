@@ -37,7 +37,8 @@ void check_given_couplings(const Problem& problem) {
 }  // namespace
 
 std::string_view name(Generator generator) {
-  constexpr std::string_view names[] = {"minstd", "parisi-rapuano", "mt19937", "philox"};
+  constexpr std::string_view names[] = {"minstd",        "parisi-rapuano", "mt19937",      "philox",
+                                        "curand-xorwow", "curand-philox",  "curand-mtgp32"};
   return names[static_cast<int>(generator)];
 }
 

@@ -26,12 +26,20 @@ using Spin = std::int8_t;
 /// +1 (ferromagnetic) or -1.
 using Coupling = std::int8_t;
 
-enum class Generator { minstd, parisi_rapuano, mt19937, philox };
+enum class Generator { minstd, parisi_rapuano, mt19937, philox, curand_xorwow, curand_philox, curand_mtgp32 };
 enum class Start { random, ordered };
 
+/// The four whose bits are defined here: a run with one of them has the same bits wherever it is done.
 inline constexpr std::array generators{Generator::minstd, Generator::parisi_rapuano, Generator::mt19937,
                                        Generator::philox};
-/// "minstd", "parisi-rapuano", "mt19937", "philox"
+/// Those of NVIDIA's library cuRAND, for comparison: stage 06 has them, on a GPU only. What they give is cuRAND's
+/// business, so only the physics can tell whether a run with one of them is right.
+inline constexpr std::array curand_generators{Generator::curand_xorwow, Generator::curand_philox,
+                                              Generator::curand_mtgp32};
+inline constexpr std::array all_generators{Generator::minstd,       Generator::parisi_rapuano, Generator::mt19937,
+                                           Generator::philox,       Generator::curand_xorwow,  Generator::curand_philox,
+                                           Generator::curand_mtgp32};
+/// "minstd", "parisi-rapuano", "mt19937", "philox", "curand-xorwow", "curand-philox", "curand-mtgp32"
 std::string_view name(Generator generator);
 /// "random", "ordered"
 std::string_view name(Start start);

@@ -123,8 +123,9 @@ void declare(CLI::App& app, Options& options) {
   text("--samples-per-stream", options.samples_per_stream, "W",
        "So many samples share their random numbers; errors are over groups of them (32).")
       ->check(whole_number(1, most_samples_or_replicas));
-  text("--generator", options.generator, alternatives(generators), "Random numbers of the dynamics (minstd).")
-      ->check(one_of(names(generators)));
+  text("--generator", options.generator, alternatives(all_generators),
+       "Random numbers of the dynamics (minstd); those of cuRAND on a GPU only.")
+      ->check(one_of(names(all_generators)));
   text("--seed", options.seed, "S", "Seed of all that is random, 0 to 9223372036854775807 (42).")
       ->check(whole_number(0));
   text("--start", options.start, alternatives(starts), "Each spin up or down at random, or all up (random).")
@@ -188,7 +189,7 @@ Run make_run(const Options& options) {
   }
   problem.replicas = options.replicas;
   problem.samples_per_stream = options.samples_per_stream;
-  problem.generator = named(generators, options.generator);
+  problem.generator = named(all_generators, options.generator);
   problem.seed = static_cast<std::uint64_t>(options.seed);
   problem.start = named(starts, options.start);
   problem.ferromagnetic_fraction = options.ferromagnetic_fraction;

@@ -14,7 +14,7 @@ from pathlib import Path
 import stages
 import table
 from comparison import compare
-from models import MAJORITY, MODELS, SPIN_GLASS
+from models import CURAND_GENERATORS, MAJORITY, MODELS, SPIN_GLASS
 from stages import REFERENCE, ROOT, Failure
 
 
@@ -74,7 +74,8 @@ def option_parser():
 
     add = parser.add_argument_group(MAJORITY.title).add_argument
     add("--steps", type=comma_list(whole), metavar="K", help="updates of the whole lattice in one timed run (10)")
-    add("--storage", type=comma_list(str, MAJORITY.rows), metavar="int32,int8", help="bytes of a spin (both)")
+    add("--storage", type=comma_list(str, MAJORITY.rows["storage"]), metavar="int32,int8",
+        help="bytes of a spin (both)")
     add("--thread-width", type=comma_list(whole), metavar="8,16", help="launch shapes to try")
     add("--block", type=comma_list(whole), metavar="1,2", help="launch shapes to try")
     add("--sweep", type=Path, metavar="DIR", help="instead: time every launch shape at every --size and --steps "
@@ -85,13 +86,19 @@ def option_parser():
     add("--samples", type=whole, metavar="M", help="realisations of the couplings (1)")
     add("--replicas", type=whole, metavar="R", help="copies of each sample (4)")
     add("--temperature", type=temperature, metavar="T", help="in units of the coupling (1.1)")
-    add("--indexing", type=comma_list(str, SPIN_GLASS.rows), metavar="sliced,...", help="how sites are numbered (all)")
+    add("--indexing", type=comma_list(str, SPIN_GLASS.rows["indexing"]), metavar="sliced,...",
+        help="how sites are numbered (all; in stage 06 sliced)")
+    add("--generator", type=comma_list(str, SPIN_GLASS.rows["generator"] + CURAND_GENERATORS), metavar="minstd,...",
+        help="random numbers (all that compute the same everywhere)")
     add("--load", type=comma_list(str, SPIN_GLASS.trials["load"]), metavar="plain,...", help="ways of reading to try")
     add("--threads", type=comma_list(whole), metavar="128,256", help="threads of a block to try")
     add("--sites-per-thread", type=comma_list(whole), metavar="1,4", help="sites that a thread updates together to try")
     add("--sizes", type=Path, metavar="DIR", help="instead: time every indexing at every --size (here a comma list), "
         "with as many samples as make --spins, and write a table and a plot of ps a flip against L into DIR")
-    add("--spins", type=whole, metavar="S", help="with --sizes: spins of all samples together (2^26; 2^17 on a CPU)")
+    add("--generators", type=Path, metavar="DIR", help="instead: time every generator and indexing of stage 06 at "
+        "every --size, cuRAND's generators too, and write a table and a plot into DIR, as --sizes does")
+    add("--spins", type=whole, metavar="S", help="with --sizes or --generators: spins of all samples together (2^26; "
+        "2^17 or 2^16 on a CPU)")
     return parser  # fmt: skip
 
 
@@ -124,21 +131,29 @@ def choose_models(options):
 def parse_options(arguments):
     options = option_parser().parse_args(arguments)
     options.models = choose_models(options)
+    into_folder = [name for name in ("sweep", "sizes", "generators") if getattr(options, name)]
     for name in ("size", "steps"):
         values = getattr(options, name)
-        if values and not (options.sweep or options.sizes):
+        if values and not into_folder:
             if len(values) > 1:
-                refuse(f"--{name}: several values only make sense with --sweep or --sizes")
+                refuse(f"--{name}: several values only make sense with --sweep, --sizes or --generators")
             setattr(options, name, values[0])
-    if options.sizes and options.samples:
-        refuse("--samples: with --sizes the number of samples follows from --spins")
-    if options.spins and not options.sizes:
-        refuse("--spins only makes sense with --sizes")
+    over_sizes = options.sizes or options.generators
+    if over_sizes and options.samples:
+        refuse("--samples: with --sizes or --generators the number of samples follows from --spins")
+    if options.spins and not over_sizes:
+        refuse("--spins only makes sense with --sizes or --generators")
+    if len(into_folder) > 1:
+        refuse(f"--{into_folder[0]} and --{into_folder[1]}: one at a time")
+    if not options.generators and set(options.generator or []) & set(CURAND_GENERATORS):
+        refuse("--generator: stage 00 knows none of cuRAND's; --generators times them")
+    if options.sizes and options.generator:
+        refuse("--generator: --sizes times minstd; --generators compares generators")
     for file in (options.json, options.csv, options.plot):
         if file and not file.parent.is_dir():  # now, not after two minutes of work
             refuse(f"{file}: there is no folder {file.parent}")
-        if file and (options.sweep or options.sizes):
-            refuse(f"{file}: --sweep and --sizes name their files themselves")
+        if file and into_folder:
+            refuse(f"{file}: --{into_folder[0]} names its files itself")
     if options.plot and options.plot.suffix not in (".png", ".svg", ".pdf"):
         refuse(f"--plot {options.plot}: the name must end in .png, .svg or .pdf")
     return options
@@ -196,6 +211,10 @@ def main(arguments):
         import sizes
 
         return sizes.main(options)
+    if options.generators:
+        import generators
+
+        return generators.main(options)
     agree = True
     for i, (model, own) in enumerate(split_by_model(options)):
         print("\n\n" * bool(i), end="", flush=True)

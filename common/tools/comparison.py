@@ -4,7 +4,7 @@ import datetime
 import sys
 
 import stages
-from models import MAJORITY
+from models import MAJORITY, plain_generator
 from stages import REFERENCE, Failure, run_benchmark
 
 
@@ -30,17 +30,23 @@ def platform_of(options, others):
     return probe(others[0], options)[0] if others else "reference"
 
 
-def probe(stage, options):
-    """Where the stage runs, and what it has to choose from: row values, each with the names of the launch's parts."""
+def probe(stage, options, **more):
+    """Where the stage runs, and what it has to choose from, whatever is wished: a row's values, each with the names of
+    the launch's parts. `more`: further values to ask for, as generator=[...]."""
     model = stage.model
-    rows = getattr(options, model.row) or list(model.rows)
-    problem = model.smallest | {model.row: rows}
-    report = run_benchmark(stage, device=options.device, quick=True, repetitions=1, **problem)
-    offered = {}
+    rows = {name: list(values) for name, values in model.rows.items()} | more
+    report = run_benchmark(stage, device=options.device, quick=True, repetitions=1, **model.smallest, **rows)
+    offered = []
     for launch in report.launches:
         if not launch.refused:
-            offered[launch.values[model.row]] = [name for name in model.trials if launch.values[name] is not None]
+            values = {name: launch.values[name] for name in model.rows}
+            offered.append((values, [name for name in model.trials if launch.values[name] is not None]))
     return report.platform, offered
+
+
+def has_generators(offered):
+    """Whether a stage has a choice of generators, from what probe() found."""
+    return len({values.get("generator") for values, _ in offered}) > 1
 
 
 def fill_defaults(model, options, platform):
@@ -70,26 +76,50 @@ def measure_reference(stage, problem, repetitions):
     return report, launch
 
 
-def try_launches(stage, value, parts, platform, options, problem):
-    """Every launch with this row value, timed briefly."""
+# Stage 00 is slow, and its streams of MT19937 take 5000 bytes a site.
+CHECK_SIZE = 64
+
+
+def to_be_checked(problem):
+    """The problem, or one like it that stage 00 can do with any generator in a second."""
+    return problem | {"size": min(problem["size"], CHECK_SIZE), "samples": 1}
+
+
+def wrong_bits(reference, stage, problem, options, values):
+    """Runs stage 00 and a stage's launches with these values, one generator among them. What is wrong, a line each."""
+    generator = values["generator"]
+    progress(f"{reference.name}: {generator}")
+    expected = run_benchmark(reference, copy=False, repetitions=1, generator=generator, **problem).launches[0]
+    if expected.wrong or expected.refused:
+        raise Failure(f"{reference.name}: {expected.wrong or expected.refused}")
+    settings = problem | values | {"repetitions": 1, "expect": expected.hash}
+    launches = run_benchmark(stage, copy=False, device=options.device, **settings).launches
+    if all(launch.refused for launch in launches):
+        raise Failure(f"{stage.name}: {launches[0].refused}")
+    return [f"{stage.model.row_in_words(launch.values)}: {launch.wrong}" for launch in launches if launch.wrong]
+
+
+def try_launches(stage, values, parts, platform, options, problem):
+    """Every launch with these row values, timed briefly."""
     model = stage.model
     brief = {"repetitions": 3}
     if platform != "gpu":  # a step takes as long as the next, and there are many launches to try
         brief = {model.runs: 1, "repetitions": 1}
     trials = {part: getattr(options, part) or model.trials[part] for part in parts}
-    settings = problem | brief | {model.row: value} | trials
+    settings = problem | brief | values | trials
     return run_benchmark(stage, device=options.device, quick=True, **settings).launches
 
 
-def measure(stage, value, parts, platform, options, problem, expected):
-    """The report of the stage's fastest launch with this row value, that launch, and all those tried."""
-    progress(f"{stage.name}, {value}: trying launches")
-    tried = try_launches(stage, value, parts, platform, options, problem)
+def measure(stage, values, parts, platform, options, problem, expected):
+    """The report of the stage's fastest launch with these row values, that launch, and all those tried."""
+    row = stage.model.row_in_words(values)
+    progress(f"{stage.name}, {row}: trying launches")
+    tried = try_launches(stage, values, parts, platform, options, problem)
     possible = [launch for launch in tried if not launch.refused]
     if not possible:
         raise Refused(f"{stage.name}: {tried[0].refused}")
     best = min(possible, key=lambda launch: launch.median)
-    progress(f"{stage.name}, {value}: measuring {' x '.join(str(best.values[part]) for part in parts)}")
+    progress(f"{stage.name}, {row}: measuring {' x '.join(str(best.values[part]) for part in parts)}")
     settings = problem | best.values | {"repetitions": options.repetitions, "expect": expected}
     report = run_benchmark(stage, device=options.device, **settings)
     launch = report.launches[0]
@@ -121,6 +151,7 @@ def make_row(stage, report, launch, tried, problem):
         "factor_before": None,
         "factor_reference": None,
         "hash": launch.hash,
+        "bits_compared_at": None,  # the problem's changes for a comparison with stage 00, if that was not this one
         "bits_agree": not launch.wrong,
         "wrong": launch.wrong,
         "shapes_tried": sum(not other.refused for other in tried),
@@ -142,17 +173,23 @@ def fill_factors(model, rows):
 
 
 def survey(model, others, options):
-    """Where the stages run, and what the table has rows for: (stage, row value, parts of its launches), in order."""
-    wished = getattr(options, model.row)
-    values = wished or list(model.rows)
+    """Where the stages run, and what the table has rows for: (stage, row values, parts of its launches), in order."""
     platform, steps = "reference", []
+    wished = {name: getattr(options, name) or values for name, values in model.rows.items()}
     for stage in others:
         platform, offered = probe(stage, options)
-        steps += [(stage, value, parts) for value, parts in offered.items()]
-    missing = [value for value in values if value not in [value for _, value, _ in steps]]
-    if wished and others and missing:
-        raise Failure(f"--{model.row} {missing[0]}: none of the chosen stages has it")
-    return platform, sorted(steps, key=lambda step: values.index(step[1])) if model.rows_first else steps
+        # What the numbering of sites does is told by the stages before; generators.py times all of it.
+        if has_generators(offered) and not options.indexing:
+            offered = [(values, parts) for values, parts in offered if values["indexing"] == "sliced"]
+        found = [(stage, *one) for one in offered if all(one[0][name] in wished[name] for name in wished)]
+        steps += sorted(found, key=lambda step: [wished[name].index(step[1][name]) for name in wished])
+    for name in model.rows:
+        for value in getattr(options, name) or []:
+            if others and value not in [values[name] for _, values, _ in steps]:
+                raise Failure(f"--{name} {value}: none of the chosen stages has it")
+    if model.rows_first:
+        steps.sort(key=lambda step: wished[model.row].index(step[1][model.row]))
+    return platform, steps
 
 
 def compare(model, options):
@@ -163,14 +200,17 @@ def compare(model, options):
     report, launch = measure_reference(reference, problem, options.repetitions)
     expected = launch.hash
     rows, left_out = [make_row(reference, report, launch, [], problem)], []
-    for stage, value, parts in steps:
+    for stage, values, parts in steps:
         try:
-            measured = measure(stage, value, parts, platform, options, problem, expected)
-            rows.append(make_row(stage, *measured, problem))
+            if model is MAJORITY or plain_generator(values):
+                measured = measure(stage, values, parts, platform, options, problem, expected)
+                rows.append(make_row(stage, *measured, problem))
+            else:
+                rows.append(row_of_generator(reference, stage, values, parts, platform, options, problem))
         except Refused as refused:  # bitwise, say, for a size that is no power of two
-            if getattr(options, model.row) or len(left_out) == len(steps) - 1:
+            if any(getattr(options, name) for name in model.rows) or len(left_out) == len(steps) - 1:
                 raise
-            left_out.append(f"{value}: {refused}")
+            left_out.append(f"{model.row_in_words(values)}: {refused}")
     progress("")
     return {
         "format": model.format,
@@ -184,13 +224,22 @@ def compare(model, options):
     }
 
 
+def row_of_generator(reference, stage, values, parts, platform, options, problem):
+    """Of another generator than that of stage 00's row, so with other bits."""
+    report, launch, tried = measure(stage, values, parts, platform, options, problem, None)
+    checked = to_be_checked(problem)
+    if not launch.wrong:
+        launch.wrong = next(iter(wrong_bits(reference, stage, checked, options, launch.values)), None)
+    row = make_row(stage, report, launch, tried, problem)
+    row["bits_compared_at"] = {name: checked[name] for name in ("size", "samples") if checked[name] != problem[name]}
+    return row
+
+
 def command(model, options, rows):
     """What to type for the same run; where its files went is nobody's business."""
     settings = {name: getattr(options, name) for name in [*model.problem, "seed"]}
     settings["stages"] = list(dict.fromkeys(row["stage"][:2] for row in rows))
-    if len(rows) > 1:
-        settings[model.row] = list(dict.fromkeys(row[model.row] for row in rows[1:]))
-    settings |= {name: getattr(options, name) for name in model.trials}
+    settings |= {name: getattr(options, name) for name in [*model.rows, *model.trials]}
     settings |= {"repetitions": options.repetitions, "device": options.device}
     words = ["common/run"]
     for name, value in settings.items():

@@ -16,7 +16,7 @@ import sys
 from pathlib import Path
 
 import stages
-from models import MAJORITY, model_of
+from models import MAJORITY, SPIN_GLASS, model_of
 from stages import ROOT, Failure
 
 METRICS = {
@@ -95,8 +95,9 @@ def profile(stage, device, problem, launch):
 LAUNCH = {
     "majority": (r"(?P<storage>int32|int8):(?P<thread_width>\d+)x(?P<block>\d+)", "02:int8:16x3"),
     "spin_glass": (
-        r"(?P<indexing>[a-z-]+):((?P<load>[a-z]+):)?(?P<threads>\d+)(x(?P<sites_per_thread>\d+))?",
-        "04:standard:256 or 05:sliced:texture:256x4",
+        rf"(?P<indexing>[a-z-]+):((?P<generator>{'|'.join(SPIN_GLASS.rows['generator'])}):)?((?P<load>[a-z]+):)?"
+        r"(?P<threads>\d+)(x(?P<sites_per_thread>\d+))?",
+        "04:standard:256, 05:sliced:texture:256x4 or 06:sliced:philox:128x8",
     ),
 }
 
@@ -126,7 +127,7 @@ def main(arguments):
     model, problem = model_of(comparison), comparison["problem"]
     found = {stage.number: stage for stage in stages.find_stages(options.build_dir, model)}
     launches = [
-        (row["stage"][:2], {name: row[name] for name in model.launch})
+        (row["stage"][:2], {name: row.get(name) for name in model.launch})
         for row in comparison["rows"]
         if row["platform"] == "gpu"
     ]

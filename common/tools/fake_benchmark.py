@@ -6,7 +6,9 @@ refuse some; and a file WRONG beside it makes its bits wrong.
 """
 
 import json
+import re
 import sys
+import zlib
 from itertools import product
 from pathlib import Path
 
@@ -19,22 +21,22 @@ def main():
     flags = [word for word in sys.argv[1:] if word.startswith("--benchmark_") or word == "--unchecked"]
     words = [word for word in sys.argv[1:] if word not in flags]
     options = dict(zip(words[::2], words[1::2]))
-    label = "" if "--unchecked" in flags else options.get("--expect", HASH)
     launches = majority if here.name == "majority_benchmark" else spin_glass
     entries = []
     for family, (name, refusal, figures, time, words) in enumerate(launches(stage, options)):
         common = {"name": name + "/iterations:1/manual_time", "family_index": family, "threads": 1}
         common["run_type"] = "iteration"
+        state = HASH if launches is majority else hash_of(name, options)
         if refusal:
             entries.append(common | {"error_occurred": True, "error_message": refusal})
-        elif (here.parent / "WRONG").exists() and "--expect" in options:
-            message = f"wrong bits after timing: hash 00, expected {HASH}"
+        elif is_wrong(here.parent, options) and "--expect" in options or options.get("--expect", state) != state:
+            message = f"wrong bits after timing: hash {state}, expected {options['--expect']}"
             entries.append(common | {"error_occurred": True, "error_message": message})
         else:
             # The repetitions differ, so that a mean is not taken for the median.
             runs = [time, time, 100 * time][: int(options["--repetitions"])]
             unit = "ms_per_step" if launches is majority else "ms_per_sweep"
-            common["label"] = " ".join([label, *words]).strip()
+            common["label"] = " ".join([*([] if "--unchecked" in flags else [state]), *words])
             entries += [common | figures | {unit: run} for run in runs]
             entries.append(common | {"name": name + "_mean", "run_type": "aggregate", unit: 1e9})
     if not any("filter" in flag for flag in flags):
@@ -46,6 +48,17 @@ def main():
     }
     print(json.dumps({"context": context, "benchmarks": entries}))
     return 1 if any("wrong" in entry.get("error_message", "") for entry in entries) else 0
+
+
+def is_wrong(folder, options):
+    return (folder / "WRONG").exists() or (folder / f"WRONG-{options.get('--generator')}").exists()
+
+
+def hash_of(name, options):
+    """Other problems have other states."""
+    generator = re.search(r"generator:([\w-]+)", name)
+    problem = [generator[1] if generator else "minstd", *map(options.get, ("--size", "--samples", "--replicas"))]
+    return f"{zlib.crc32(repr(problem).encode()):016x}"
 
 
 def product_of(options, *names):
@@ -69,31 +82,47 @@ def majority(stage, options):
         yield name, refusal, figures, time, []
 
 
-INDEXINGS = {"00": [""], "04": ["standard", "bitwise"], "05": ["sliced", "sliced-grid", "standard-grid"]}
+INDEXINGS = {
+    "00": [""],
+    "04": ["standard", "bitwise"],
+    "05": ["sliced", "sliced-grid", "standard-grid"],
+    "06": ["sliced", "standard", "bitwise"],
+}
+GENERATORS = ["minstd", "parisi-rapuano", "mt19937", "philox"]  # of stages 00 and 06
 
 
 def spin_glass(stage, options):
-    """Fastest: readonly, 256 threads, 4 sites. Times grow with L^3, M and R. Stage 04 has no load and no sites."""
+    """Fastest: readonly, 256 threads, 4 sites, and the first generators. Times grow with L^3, M and R. Stage 04 has no
+    load and no sites, stage 06 no load; stages 04 and 05 have no generators but minstd. A file WRONG-philox makes that
+    generator wrong."""
     size = int(options["--size"])
     spins = size**3 * int(options.get("--samples", 1)) * int(options.get("--replicas", 4))
-    for indexing, load, threads, sites in product_of(
-        options, "--indexing", "--load", "--threads", "--sites-per-thread"
+    for generator, indexing, load, threads, sites in product_of(
+        options, "--generator", "--indexing", "--load", "--threads", "--sites-per-thread"
     ):
-        name = "/".join(["spin_glass", *asked(indexing=indexing, load=load, threads=threads, sites_per_thread=sites)])
-        indexing = indexing or INDEXINGS[stage][0]
+        said = asked(generator=generator, indexing=indexing, load=load, threads=threads, sites_per_thread=sites)
+        name = "/".join(["spin_glass", *said])
+        indexing, generator = indexing or INDEXINGS[stage][0], generator or "minstd"
         refusal = None
-        if indexing not in INDEXINGS[stage] or stage != "05" and (load or sites):
+        if indexing not in INDEXINGS[stage] or stage != "05" and load or stage in ("00", "04") and sites:
             refusal = "the stage has nothing of the kind"
+        elif generator not in (GENERATORS if stage in ("00", "06") else GENERATORS[:1]):
+            refusal = f"--generator is {generator}: the stage has no such"
+        elif stage == "06" and indexing != "sliced" and sites not in ("", "1"):
+            refusal = "one site a thread"
         elif indexing == "bitwise" and size & (size - 1):
             refusal = f"it takes a power of two for --size, not {size}"
         elif size % int(sites or 1) or (indexing == "standard-grid" and sites not in ("", "1")):
             refusal = "sites do not fit"
         if stage == "05":
             load, sites = load or "readonly", sites or ("1" if indexing == "standard-grid" else "4")
+        if stage == "06":
+            sites = sites or ("4" if indexing == "sliced" else "1")
         threads = threads or ("" if stage == "00" else "256")
-        slower = abs(int(threads or 256) - 256) / 64 + 3 * (load in ("plain", "texture")) + abs(int(sites or 4) - 4)
+        slower = 0 if stage != "06" else 10 * GENERATORS.index(generator) if not refusal else 0
+        slower += abs(int(threads or 256) - 256) / 64 + 3 * (load in ("plain", "texture")) + abs(int(sites or 4) - 4)
         time = spins * 1e-6 * (100 / 2 ** int(stage) + slower + INDEXINGS[stage].index(indexing)) if not refusal else 0
-        words = asked(indexing=indexing, load=load, threads=threads, sites_per_thread=sites)
+        words = asked(generator=generator, indexing=indexing, load=load, threads=threads, sites_per_thread=sites)
         yield name, refusal, {"bytes_per_flip": 6.5}, time, words
 
 

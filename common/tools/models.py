@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, eq=False)  # there is one object a model
 class Model:
-    """`launch` are the benchmark's options that say how a kernel runs, and `rows` the values of the first of them: each
-    has a row of its own in the table. The best values of the others are found by trial."""
+    """`launch` are the benchmark's options that say what runs and how. Every value in `rows`, or pair of values, has a
+    row of its own in the table; the best values of those in `trials` are found by trial."""
 
     name: str  # of its programs and of its folder in common
     title: str
@@ -14,7 +14,7 @@ class Model:
     run: str  # one update of the whole lattice
     part: str  # one update of one spin
     launch: tuple[str, ...]
-    rows: tuple[str, ...]
+    rows: dict[str, tuple[str, ...]]  # the first option's values come first
     rows_first: bool  # the table has one ladder of stages a row value, not one ladder in which a stage has several rows
     trials: dict[str, list]
     defaults: dict[str, tuple]  # problem and repetitions, as command-line options: on a GPU, on a CPU
@@ -24,7 +24,13 @@ class Model:
 
     @property
     def row(self):
-        return self.launch[0]
+        """The option whose value a row is called by."""
+        return next(iter(self.rows))
+
+    def row_in_words(self, row):
+        """'sliced', or 'sliced, philox'; '' if the stage has nothing of the kind."""
+        values = [row[self.row], None if plain_generator(row) else row["generator"]]
+        return ", ".join(filter(None, values))
 
     @property
     def format(self):
@@ -62,6 +68,11 @@ class Model:
         return self.spins(problem) * problem[self.runs]
 
 
+def plain_generator(row):
+    """Whether the random numbers are MINSTD's, as in all stages but 06. Results older than stage 06 do not say."""
+    return row.get("generator") in (None, "minstd")
+
+
 MAJORITY = Model(
     name="majority",
     title="2D majority model",
@@ -69,7 +80,7 @@ MAJORITY = Model(
     run="step",
     part="site",
     launch=("storage", "thread_width", "block"),
-    rows=("int32", "int8"),
+    rows={"storage": ("int32", "int8")},
     rows_first=True,
     trials={"thread_width": [8, 10, 12, 16, 32], "block": [1, 2, 3, 4, 5]},
     defaults={"size": (10000, 1500), "steps": (10, 10), "repetitions": (10, 3)},
@@ -84,8 +95,11 @@ SPIN_GLASS = Model(
     dimensions=3,
     run="sweep",
     part="flip",
-    launch=("indexing", "load", "threads", "sites_per_thread"),
-    rows=("standard", "bitwise", "sliced", "sliced-grid", "standard-grid"),
+    launch=("indexing", "generator", "load", "threads", "sites_per_thread"),
+    rows={
+        "indexing": ("standard", "bitwise", "sliced", "sliced-grid", "standard-grid"),
+        "generator": ("minstd", "parisi-rapuano", "mt19937", "philox"),
+    },
     rows_first=False,
     trials={"load": ["plain", "readonly", "texture"], "threads": [64, 128, 256, 512], "sites_per_thread": [1, 2, 4, 8]},
     defaults={
@@ -98,9 +112,11 @@ SPIN_GLASS = Model(
     },
     smallest={"size": 4, "sweeps": 1, "samples": 1, "replicas": 1},
     results="spin_glass.json",
-    own_options=("sweeps", "samples", "replicas", "temperature", "indexing", "load", "threads", "sites_per_thread",
-                 "sizes", "spins"),
+    own_options=("sweeps", "samples", "replicas", "temperature", "indexing", "generator", "load", "threads",
+                 "sites_per_thread", "sizes", "generators", "spins"),
 )  # fmt: skip
+# Their states depend on how cuRAND lays them out, so no other stage has the same bits.
+CURAND_GENERATORS = ("curand-xorwow", "curand-philox", "curand-mtgp32")
 
 MODELS = (MAJORITY, SPIN_GLASS)
 

@@ -41,7 +41,7 @@ def draw_comparison(result, file):
     rows = [row for row in result["rows"] if row[model.ps]]
     times = [row[model.ps] for row in rows]
     figure, axes = plt.subplots(figsize=(8, 0.6 + 0.4 * len(rows)))
-    labels = [f"{row['stage'][:2]}  {row[model.row] or ''}" for row in rows]
+    labels = [f"{row['stage'][:2]}  {model.row_in_words(row)}" for row in rows]
     bars = axes.barh(labels, times, color=[COLOURS.get(row[model.row], "tab:gray") for row in rows])
     axes.bar_label(bars, [table.significant(time, 3) for time in times], padding=3)
     axes.set(xlabel=f"ps a {model.part} (shorter is faster)", title=title(result))
@@ -81,6 +81,38 @@ def draw_sizes(lines, file):
     axes.minorticks_off()
     axes.grid(alpha=0.3)
     axes.legend(fontsize="small", loc="center left", bbox_to_anchor=(1, 0.5))
+    save(figure, file)
+
+
+def draw_generators(lines, file):
+    """ps a flip against L for every generator and indexing, absolute and relative to MINSTD, as in Figure 9 of
+    arXiv:1411.0127. lines: {(generator, indexing): {L: point}}. A generator is a colour, an indexing a kind of line."""
+    import generators
+
+    styles = {"sliced": ("-", "o"), "standard": ("--", "s"), "bitwise": (":", "^")}
+    colours = {name: f"C{i}" for i, name in enumerate(generators.GENERATORS)}
+    absolute = {key: {size: float(point["ps_per_flip"]) for size, point in line.items()} for key, line in lines.items()}
+    figure, panels = plt.subplots(1, 2, figsize=(12, 5))
+    for axes, values, label in (
+        (panels[0], absolute, "psFlip: ps a flip"),
+        (panels[1], generators.relative_to_base(lines), "times as long as MINSTD, same indexing"),
+    ):
+        for (generator, indexing), line in values.items():
+            style, marker = styles[indexing]
+            sizes = sorted(line)
+            axes.plot(sizes, [line[size] for size in sizes], style, marker=marker, color=colours[generator],
+                      linewidth=1, markersize=4, label=f"{generator}, {indexing}")  # fmt: skip
+        sizes = sorted({size for line in values.values() for size in line})
+        ticks = [size for size in (8, 16, 32, 64, 128, 256) if size in sizes] or sizes
+        # Generators differ by an order of magnitude.
+        axes.set(xscale="log", yscale="log", xlabel="L", ylabel=label)
+        axes.set_xticks(ticks, [str(size) for size in ticks])
+        axes.xaxis.set_minor_locator(matplotlib.ticker.NullLocator())
+        axes.yaxis.set_major_locator(matplotlib.ticker.LogLocator(subs=(1, 2, 5)))
+        axes.yaxis.set_major_formatter(matplotlib.ticker.FormatStrFormatter("%g"))
+        axes.yaxis.set_minor_locator(matplotlib.ticker.NullLocator())
+        axes.grid(alpha=0.3)
+    panels[1].legend(fontsize="small", loc="center left", bbox_to_anchor=(1, 0.5))
     save(figure, file)
 
 

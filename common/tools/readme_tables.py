@@ -17,9 +17,13 @@ The first word is a folder of common/results, the rest is what to show of it:
     spin_glass               all rows of spin_glass.json, as common/run --model spin-glass --json writes it
     spin_glass 04 05         the rows of these stages
     spin_glass_launches 05 sliced  ms a sweep of every launch that was tried for this stage and indexing
+    spin_glass_launches 06 sliced philox        the same for one of stage 06's generators
     spin_glass_counters 04 05      these stages' hardware counters from spin_glass_counters.json
     spin_glass_sizes 8 10 64 66    ps a flip for these L, or all, from spin_glass_sizes.csv (common/run --sizes)
+    generators 8 64 256      ps a flip of every generator for these L, or all, from spin_glass_generators.csv
+                             (common/run --generators)
     stencil                  stencil.json, as stencil.py writes it
+    prng_fill, prng_count    the two tables of prng.json, as prng.py writes it
 """
 
 import argparse
@@ -33,7 +37,7 @@ from pathlib import Path
 import sizes
 import stages
 import table
-from models import MAJORITY, SPIN_GLASS
+from models import MAJORITY, SPIN_GLASS, plain_generator
 from stages import Failure
 
 TABLE = re.compile(r"(<!-- table: (.*?) -->\n)(.*?)(<!-- end table -->)", re.DOTALL)
@@ -68,12 +72,13 @@ def spin_glass(root, folder, *numbers):
     return rows_of(SPIN_GLASS, root, folder, numbers)
 
 
-def launches(model, folder, number, value, across, text):
+def launches(model, folder, number, value, across, text, generator="minstd"):
     """A table of all launches tried: a column for each value of `across`, a row for each text(launch)."""
     for row in load(folder, model)["rows"]:
-        if (row["stage"][:2], row[model.row]) == (number, value) and row["shapes"]:
+        same_generator = (row.get("generator") or "minstd") == generator
+        if (row["stage"][:2], row[model.row]) == (number, value) and same_generator and row["shapes"]:
             tried = [launch for launch in row["shapes"] if "refused" not in launch]
-            best = {name: row[name] for name in model.launch}
+            best = {name: row[name] for name in model.trials}
             cells = {(text(launch), launch[across]): launch_cell(launch, best, model) for launch in tried}
             names = dict.fromkeys(text(launch) for launch in row["shapes"])  # in the order in which they were tried
             columns = sorted({column for _, column in cells})
@@ -96,12 +101,12 @@ def shapes(root, folder, number, storage):
     return table.as_markdown(headings, body, [False] + [True] * len(columns))
 
 
-def spin_glass_launches(root, folder, number, indexing):
+def spin_glass_launches(root, folder, number, indexing, generator="minstd"):
     def text(launch):
         sites = launch["sites_per_thread"]
         return ", ".join(filter(None, [launch["load"], sites and f"s = {sites}"])) or indexing
 
-    columns, body = launches(SPIN_GLASS, folder, number, indexing, "threads", text)
+    columns, body = launches(SPIN_GLASS, folder, number, indexing, "threads", text, generator)
     headings = ["ms/sweep", *(f"{threads} threads" for threads in columns)]
     return table.as_markdown(headings, body, [False] + [True] * len(columns))
 
@@ -131,6 +136,7 @@ def counter_lines(model):
     return [
         ("stage", lambda row, n: row["stage"][:2]),
         (model.row, lambda row, n: row[model.row]),
+        ("generator", lambda row, n: "-" if plain_generator(row) else row["generator"]),
         ("launch", lambda row, n: launch_in_words(model, row)),
         ("us", lambda row, n: table.significant(row["microseconds"], 3)),
         (f"DRAM read + written, B/{part}", lambda row, n: f"{of(row['dram_read_bytes'], n, 1, 2)} + {of(row['dram_written_bytes'], n, 1, 2)}"),
@@ -149,7 +155,7 @@ def counter_lines(model):
 
 
 def launch_in_words(model, row):
-    values = [row[name] for name in model.launch[1:] if row[name] is not None]
+    values = [row[name] for name in model.trials if row[name] is not None]
     numbers = " x ".join(str(value) for value in values if not isinstance(value, str))
     return ", ".join([value for value in values if isinstance(value, str)] + [numbers])
 
@@ -186,16 +192,34 @@ def spin_glass_sizes(root, folder, *wished):
     return table.as_markdown(headings, body, [True] * len(headings))
 
 
+def generators(root, folder, *wished):
+    import generators as tool  # its function has the name that the markers use
+
+    return tool.markdown(folder, [int(size) for size in wished])
+
+
 def stencil(root, folder):
-    import stencil as tool  # its function has the name that the markers use
+    import stencil as tool
 
     return tool.markdown(folder)
+
+
+def prng_fill(root, folder):
+    import prng
+
+    return prng.markdown(folder, "fill")
+
+
+def prng_count(root, folder):
+    import prng
+
+    return prng.markdown(folder, "count")
 
 
 KINDS = {
     kind.__name__: kind
     for kind in (comparison, shapes, figure4, counters, spin_glass, spin_glass_launches, spin_glass_counters,
-                 spin_glass_sizes, stencil)
+                 spin_glass_sizes, generators, stencil, prng_fill, prng_count)
 }  # fmt: skip
 
 

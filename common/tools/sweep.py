@@ -119,7 +119,7 @@ def write(file, rows):
 
 
 def main(options):
-    import plots  # before the work, so that a missing matplotlib does not cost a run
+    import draw
 
     reference, others = chosen_stages(MAJORITY, options)
     platform = platform_of(options, others)
@@ -142,10 +142,10 @@ def main(options):
         over_size, over_block = figure_5(points, storage), figure_6(points, storage, size, steps)
         write(options.sweep / f"figure5_{storage}.csv", over_size)
         write(options.sweep / f"figure6_{storage}.csv", over_block)
-        plots.draw_over_size(over_size, storage, options.sweep / f"figure5_{storage}")
-        plots.draw_over_block(over_block, storage, size, steps, options.sweep / f"figure6_{storage}")
         print(f"\n{storage}, n = {size}, k = {steps}, ms:")
         for row in [dict(zip(rows[0], rows[0])), *rows]:
             print("  ".join(str(value).rjust(max(6, len(key))) for key, value in row.items()).rstrip())
-    print("\nwritten: " + " ".join(sorted(file.name for file in options.sweep.iterdir())))
+    print()
+    draw.draw_if_possible(options.sweep, "sweep.csv")
+    print("written: " + " ".join(sorted(file.name for file in options.sweep.iterdir())))
     return 1 if wrong else 0

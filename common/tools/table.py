@@ -1,6 +1,6 @@
 """The comparison as a table: which columns, in text and in Markdown."""
 
-from models import MAJORITY, SPIN_GLASS, model_of
+from models import MAJORITY, SPIN_GLASS, model_of, plain_generator
 from stages import REFERENCE
 
 
@@ -32,9 +32,16 @@ def runs_on(row):
     return where if row["build_type"] == "release" else f"{where}, {row['build_type'].upper()}"
 
 
+def compared_at(row):
+    """Where a row's bits were compared with stage 00's, if not in the table's own problem."""
+    names = {"size": "L", "samples": "M"}
+    return ", ".join(f"{names[name]} = {value}" for name, value in (row.get("bits_compared_at") or {}).items())
+
+
 def bits(row):
     if row["bits_agree"]:
-        return "reference" if row["stage"].startswith(REFERENCE) else "yes"
+        where = compared_at(row)
+        return "reference" if row["stage"].startswith(REFERENCE) else f"yes, at {where}" if where else "yes"
     return "NO"
 
 
@@ -71,6 +78,7 @@ COLUMNS = {
     SPIN_GLASS: [
         *BEGIN,
         ("indexing", lambda row: row["indexing"] or "", False),
+        ("generator", lambda row: row.get("generator") or "minstd", False),
         ("launch", spin_glass_launch, False),
         ("ms/sweep", timing("ms_per_sweep"), True),
         ("ps/flip", timing("ps_per_flip"), True),
@@ -81,6 +89,11 @@ COLUMNS = {
 }
 
 
+def columns_of(model, rows):
+    """All, but no column of generators where there is only one."""
+    return [column for column in COLUMNS[model] if column[0] != "generator" or not all(map(plain_generator, rows))]
+
+
 def shorten(text, limit=40):
     """A terminal has only so many columns."""
     return text if len(text) <= limit else text[: limit - 3].rstrip() + "..."
@@ -88,7 +101,7 @@ def shorten(text, limit=40):
 
 def as_text(result):
     model, rows = model_of(result), result["rows"]
-    columns = COLUMNS[model]
+    columns = columns_of(model, rows)
     body = [[shorten(cell(row)) for _, cell, _ in columns] for row in rows]
     widths = [max(len(heading), *(len(line[i]) for line in body)) for i, (heading, _, _) in enumerate(columns)]
 
@@ -110,7 +123,7 @@ def as_markdown(headings, body, numbers):
 
 
 def comparison_as_markdown(model, rows):
-    columns = COLUMNS[model]
+    columns = columns_of(model, rows)
     body = [[cell(row) for _, cell, _ in columns] for row in rows]
     return as_markdown([heading for heading, _, _ in columns], body, [number for _, _, number in columns])
 
@@ -156,6 +169,8 @@ def remarks(result):
         LAUNCH[model],
         f"quick trial, then measured anew, up to {result['repetitions']} times (the median). {BYTES[model]}",
     ]
+    if any(compared_at(row) for row in rows):
+        lines.append("same bits, at ...: with the same generator there; stage 00 is slow. x 00: stage 00 with minstd.")
     lines += [f"left out: {reason}" for reason in result.get("left_out", [])]
     if any(row["platform"] == "cpu" for row in rows):
         lines.append("CPU: the CUDA code on host threads. Its bits count; its times say nothing about a GPU.")
@@ -163,5 +178,5 @@ def remarks(result):
         lines.append(f"{kind.upper()} build: these times mean nothing.")
     for row in rows:
         if not row["bits_agree"]:
-            lines.append(f"*** WRONG RESULT *** {row['stage']} ({row[model.row]}): {row['wrong']}")
+            lines.append(f"*** WRONG RESULT *** {row['stage']} ({model.row_in_words(row)}): {row['wrong']}")
     return "\n".join(lines)

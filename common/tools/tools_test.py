@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 import unittest
 from pathlib import Path
@@ -14,6 +15,8 @@ from unittest import mock
 
 import compare
 import counters
+import draw
+import generators
 import readme_tables
 import sizes
 import stages
@@ -142,13 +145,14 @@ class SpinGlassComparison(WithBuild):
         rows = self.json("--size", "8", "--samples", "2")["rows"]
         sliced, standard_grid = rows[3], rows[5]
         spins = 8**3 * 2 * 4
-        self.assertEqual([sliced[key] for key in SPIN_GLASS.launch], ["sliced", "readonly", 256, 4])
+        self.assertEqual([sliced[key] for key in SPIN_GLASS.launch], ["sliced", "minstd", "readonly", 256, 4])
         self.assertAlmostEqual(sliced["ms_per_sweep"], spins * 1e-6 * 100 / 32)
-        self.assertEqual([standard_grid[key] for key in SPIN_GLASS.launch], ["standard-grid", "readonly", 256, 1])
+        launch = ["standard-grid", "minstd", "readonly", 256, 1]
+        self.assertEqual([standard_grid[key] for key in SPIN_GLASS.launch], launch)
         self.assertEqual((sliced["shapes_tried"], standard_grid["shapes_tried"]), (48, 12))
         # Google Benchmark's own "threads" is not taken for the launch's.
-        self.assertEqual([rows[0][key] for key in SPIN_GLASS.launch], [None] * 4)
-        self.assertEqual([rows[1][key] for key in SPIN_GLASS.launch], ["standard", None, 256, None])
+        self.assertEqual([rows[0][key] for key in SPIN_GLASS.launch], [None, "minstd", None, None, None])
+        self.assertEqual([rows[1][key] for key in SPIN_GLASS.launch], ["standard", "minstd", None, 256, None])
 
     def test_derived_figures(self):
         result = self.json("--size", "8", "--indexing", "sliced,standard")
@@ -194,6 +198,65 @@ class SpinGlassComparison(WithBuild):
         self.assertEqual(points[3]["sites_per_thread"], "4")
 
 
+class GeneratorsInTheComparison(WithBuild):
+    """Stage 06 has a row a generator."""
+
+    model = "spin-glass"
+    stages_3d = ("00_cpu_reference", "05_sliced", "06_prng")
+
+    def rows(self, *arguments):
+        rows = self.json(*arguments)["rows"]
+        return [(row["stage"][:2], row["indexing"], row["generator"]) for row in rows]
+
+    def test_the_sliced_lattice_with_every_generator(self):
+        every = ["minstd", "parisi-rapuano", "mt19937", "philox"]
+        code, output = self.compare("--size", "8")
+        self.assertEqual(code, 0)
+        self.assertEqual([row[-1] for row in rows_of(output)], ["reference", *("yes" for _ in range(3 + 4))])
+        self.assertEqual(self.rows("--size", "8")[4:], [("06", "sliced", generator) for generator in every])
+        row = self.json("--size", "8")["rows"][-1]
+        self.assertEqual([row[key] for key in ("threads", "sites_per_thread", "load")], [256, 4, None])
+        self.assertEqual(row["shapes_tried"], 16)
+        self.assertEqual(row["bits_compared_at"], {})  # the very problem
+        self.assertAlmostEqual(row["ps_per_flip"], 1e3 * (100 / 64 + 30))
+
+    def test_only_what_is_asked(self):
+        self.assertEqual(self.rows("--size", "8", "--generator", "philox"),
+                         [("00", None, "minstd"), ("06", "sliced", "philox")])  # fmt: skip
+        asked = self.rows("--size", "8", "--stages", "06", "--indexing", "standard,sliced", "--generator", "minstd")
+        self.assertEqual(asked[1:], [("06", "standard", "minstd"), ("06", "sliced", "minstd")])
+        with self.assertRaisesRegex(Failure, "--generator philox: none of the chosen stages"):
+            self.compare("--stages", "05", "--generator", "philox")
+
+    def test_bits_of_large_problems_are_compared_where_stage_00_can(self):
+        result = self.json("--size", "256", "--samples", "2", "--stages", "06")
+        self.assertEqual([row["bits_agree"] for row in result["rows"]], 5 * [True])
+        self.assertEqual([row["bits_compared_at"] for row in result["rows"]],
+                         [None, None, *3 * [{"size": 64, "samples": 1}]])  # fmt: skip
+        output = f"{table.as_text(result)}\n{table.remarks(result)}"
+        self.assertIn("yes, at L = 64, M = 1", output)
+        self.assertIn("x 00: stage 00 with minstd", output)
+
+    def test_a_wrong_generator_is_loud(self):
+        (self.folder / "06_prng/WRONG-mt19937").touch()
+        code, output = self.compare("--size", "128")
+        self.assertEqual(code, 1)
+        self.assertIn("*** WRONG RESULT *** 06_prng (sliced, mt19937): sliced, mt19937: wrong bits", output)
+        self.assertEqual([row[-1] == "NO" for row in rows_of(output)], 6 * [False] + [True, False])
+
+    def test_the_recorded_command_does_the_same(self):
+        first = self.json("--size", "8", "--stages", "05,06")
+        self.assertEqual(self.json(*first["command"].split()[1:]), first)
+
+    def test_results_without_generators_can_be_read(self):
+        result = self.json("--size", "8", "--stages", "05")
+        for row in result["rows"]:
+            del row["generator"], row["bits_compared_at"]
+        text = table.as_text(result)
+        self.assertNotIn("generator", text)
+        self.assertEqual([row[-1] for row in rows_of(text)], ["reference", "yes", "yes", "yes"])
+
+
 class Models(WithBuild):
     """Which tables are printed."""
 
@@ -223,6 +286,8 @@ class Models(WithBuild):
             ("--threads 64", SPIN_GLASS),
             ("--sites-per-thread 2", SPIN_GLASS),
             ("--sizes x --size 8,10", SPIN_GLASS),
+            ("--generator philox", SPIN_GLASS),
+            ("--generators x --size 8,10 --generator curand-philox,minstd", SPIN_GLASS),
         ):
             with self.subTest(words):
                 self.assertEqual(compare.parse_options(words.split()).models, [model])
@@ -265,7 +330,14 @@ class Models(WithBuild):
             ("--model spin-glass --size 8,10", "several values"),
             ("--spins 100", "--sizes"),
             ("--sizes x --samples 2", "--spins"),
-            ("--sizes x --json y", "name their files themselves"),
+            ("--sizes x --json y", "names its files itself"),
+            ("--generators x --plot y.svg", "names its files itself"),
+            ("--generators x --sizes y", "one at a time"),
+            ("--generators x --samples 2", "--spins"),
+            ("--generators x --steps 2", "different models"),
+            ("--generator rand", "allowed are minstd, parisi-rapuano"),
+            ("--generator curand-philox", "stage 00 knows none"),
+            ("--generator minstd --sizes x", "--generators compares"),
             ("--plot x.gif --model majority", "must end in"),
             ("--plot nowhere/x.svg --model majority", "there is no folder"),
         ):
@@ -352,8 +424,101 @@ class Sizes(WithBuild):
         self.assertEqual(rows, [["10", "6125.000", "5125.000", "-", "-"]])
 
 
+class Generators(WithBuild):
+    stages_3d = ("00_cpu_reference", "05_sliced", "06_prng")
+
+    def measure(self, *arguments):
+        self.out = self.folder / "out"
+        return self.run_compare("--generators", str(self.out), "--spins", "1", "--sweeps", "3", *arguments)
+
+    def points(self):
+        return sizes.read(self.out / "spin_glass_generators.csv")
+
+    def test_every_generator_and_indexing_has_a_line(self):
+        code, output = self.measure("--size", "8,12")
+        self.assertEqual(code, 0)
+        lines = generators.lines(self.points())
+        every = [(g, i) for g in ("minstd", "parisi-rapuano", "mt19937", "philox")
+                 for i in ("sliced", "standard", "bitwise")]  # fmt: skip
+        self.assertEqual(list(lines), every)  # the fake has none of cuRAND's
+        for (generator, indexing), line in lines.items():
+            self.assertEqual(set(line), {8} if indexing == "bitwise" else {8, 12})
+        best = lines["philox", "sliced"][12]
+        self.assertEqual((best["sites_per_thread"], best["stage"], best["copy_gb_per_s"]), ("4", "06_prng", "100.0"))
+        self.assertEqual(best["checked_against"], "each other; stage 00 at L = 12")
+        base, philox = 100 / 64, 100 / 64 + 30
+        self.assertAlmostEqual(generators.relative_to_base(lines)["philox", "sliced"][8], philox / base)
+        self.assertIn("written: spin_glass_generators.csv", output)
+
+    def test_table(self):
+        self.measure("--size", "8,12,16", "--generator", "minstd,philox")
+        headings, rows = generators.table_cells(self.points(), [8, 12])
+        self.assertEqual(headings[:6], ["generator", "indexing", "L = 8", "L = 12", "x MINSTD", "bytes/flip"])
+        # 6.5 bytes at 100 GB/s are 65 ps; the fake takes 100 / 64 ns, and 30 ns more with philox.
+        self.assertEqual(rows[0], ["minstd", "sliced", "1,562", "1,562", "1.00", "6.5", "65.0", "24.04", "3"])
+        self.assertEqual(rows[2], ["minstd", "bitwise", "6,562", "-", "-", "-", "-", "-", "3"])
+        self.assertEqual(rows[3][:5], ["philox", "sliced", "31,562", "31,562", "20.20"])
+
+    def test_as_many_samples_as_make_the_spins(self):
+        self.measure("--size", "8,12", "--spins", str(4 * 8**3 * 5), "--generator", "minstd,philox")
+        self.assertEqual({(p["size"], p["samples"]) for p in self.points()}, {("8", "5"), ("12", "1")})
+
+    def test_wrong_bits_are_told(self):
+        (self.folder / "06_prng/WRONG-philox").touch()
+        code, output = self.measure("--size", "8")
+        self.assertEqual(code, 1)
+        self.assertIn("*** WRONG RESULT *** 06_prng, L = 8, sliced, philox: wrong bits", output)
+
+    def test_a_build_without_stage_06(self):
+        shutil.rmtree(self.folder / "06_prng")
+        with self.assertRaisesRegex(Failure, "none of the chosen stages"):
+            self.measure("--size", "8")
+
+
+class WithoutMatplotlib(WithBuild):
+    stages_3d = ("00_cpu_reference", "05_sliced", "06_prng")
+
+    def test_tables_are_written_and_how_to_draw_them_is_told(self):
+        for option, name in (("--sizes", "spin_glass_sizes"), ("--generators", "spin_glass_generators"),
+                             ("--sweep", "sweep")):  # fmt: skip
+            with self.subTest(option), mock.patch.dict(sys.modules, {"matplotlib": None}):
+                sys.modules.pop("plots", None)
+                code, output = self.run_compare(option, str(self.folder / "out"), "--size", "8")
+                self.assertEqual(code, 0)
+                self.assertTrue((self.folder / f"out/{name}.csv").exists())
+                self.assertIn("not drawn: plots need matplotlib", output)
+                self.assertIn(f"common/tools/draw.py {self.folder / 'out'}", output)
+
+    def test_what_cannot_be_drawn(self):
+        for arguments, message in (
+            ([], "nothing to draw"),
+            (["sweep.csv"], "no sweep.csv"),
+            (["graph.csv"], "no picture of it"),
+        ):
+            with self.subTest(arguments), self.assertRaisesRegex(Failure, message):
+                draw.main([str(self.folder), *arguments])
+
+
 @unittest.skipUnless(importlib.util.find_spec("matplotlib"), "no matplotlib here")
 class Plots(WithBuild):
+    stages_3d = ("00_cpu_reference", "05_sliced", "06_prng")
+
+    def test_pictures_can_be_drawn_again(self):
+        out = self.folder / "out"
+        self.run_compare("--sizes", str(out), "--size", "8,10")
+        self.run_compare("--generators", str(out), "--size", "8,12")
+        self.run_compare("--sweep", str(out), "--size", "20,30", "--storage", "int8,int32")
+        self.run_compare("--model", "spin-glass", "--size", "8", "--json", str(out / "spin_glass.json"))
+        first = {file.name: file.read_bytes() for file in out.glob("*.svg")}
+        self.assertEqual(len(first), 2 + 4)
+        for name in first:
+            (out / name).unlink()
+        with contextlib.redirect_stdout(io.StringIO()):
+            self.assertEqual(draw.main([str(out)]), 0)
+        again = {file.name: file.read_bytes() for file in out.glob("*.svg")}
+        self.assertIn(b"06  sliced, philox", again.pop("spin_glass.svg"))
+        self.assertEqual(again, first)
+
     def test_every_picture_is_drawn(self):
         for model, option in (("majority", "--steps"), ("spin-glass", "--sweeps")):
             file = self.folder / f"{model}.svg"
@@ -453,7 +618,17 @@ class Counters(WithBuild):
         )
         self.assertEqual(self.words()[program + 1 :], wanted.split())
         asked = result["rows"][5]
-        self.assertEqual([asked[key] for key in SPIN_GLASS.launch], ["sliced", "texture", 128, 2])
+        self.assertEqual([asked[key] for key in SPIN_GLASS.launch], ["sliced", None, "texture", 128, 2])
+
+    def test_the_generators_launches(self):
+        shutil.rmtree(self.folder / "04_checkerboard")
+        (self.folder / "06_prng").mkdir()
+        shutil.copy(TOOLS / "fake_benchmark.py", self.folder / "06_prng/spin_glass_benchmark")
+        result = self.measure("spin-glass", "06:sliced:mt19937:64x2", "05:sliced:plain:64x2")
+        self.assertEqual(len(result["rows"]), 3 + 4 + 2)
+        self.assertEqual([row["generator"] for row in result["rows"][3:]],
+                         ["minstd", "parisi-rapuano", "mt19937", "philox", "mt19937", None])  # fmt: skip
+        self.assertEqual(result["rows"][-2]["sites_per_thread"], 2)
 
     def test_a_launch_that_is_none(self):
         for text in ("01:int8", "1:int8:8x1", "01:int4:8x1", "01:int8:8"):
@@ -466,6 +641,8 @@ class Counters(WithBuild):
 
 class ReadmeTables(WithBuild):
     """A stale table is found, whatever made it stale."""
+
+    stages_3d = ("00_cpu_reference", "04_checkerboard", "05_sliced", "06_prng")
 
     measured = {}
 
@@ -485,10 +662,16 @@ class ReadmeTables(WithBuild):
         points = [{"size": size, "stage": "05_sliced", "indexing": "sliced", "sites_per_thread": 1, "ps_per_flip": 2.5}
                   for size in (8, 10)]  # fmt: skip
         sizes.write(results / "spin_glass_sizes.csv", points)
+        point = {"stage": "06_prng", "indexing": "sliced", "samples": 2, "replicas": 4, "bytes_per_flip": 6.5,
+                 "copy_gb_per_s": 1000}  # fmt: skip
+        points = [point | {"size": 8, "generator": generator, "ps_per_flip": ps}
+                  for generator, ps in (("minstd", 10), ("curand-xorwow", 35))]  # fmt: skip
+        sizes.write(results / "spin_glass_generators.csv", points)
         self.write("gpu comparison", "gpu comparison 00 02", "gpu shapes 03 int8",
                    "gpu spin_glass", "gpu spin_glass 05", "gpu spin_glass_launches 05 sliced",
                    "gpu spin_glass_launches 04 standard",
-                   "gpu spin_glass_counters 05", "gpu spin_glass_sizes 10")  # fmt: skip
+                   "gpu spin_glass_counters 05", "gpu spin_glass_sizes 10", "gpu generators 8",
+                   "gpu spin_glass_launches 06 sliced philox")  # fmt: skip
         self.stage = self.root / "02_blocked/README.md"
         self.stage.parent.mkdir()
         self.stage.write_text("# 02 Blocks: more work for a thread\n")
@@ -510,7 +693,9 @@ class ReadmeTables(WithBuild):
 
     def test_filled_tables_are_fresh_and_leave_the_rest(self):
         text = self.readme.read_text()
-        self.assertEqual(text.count("between"), 9)
+        self.assertEqual(text.count("between"), 11)
+        self.assertIn("| curand-xorwow | sliced | 35.0 | 3.50 | 6.5 | 6.50 | 5.38 | 6 to 9 |", text)
+        self.assertIn("| 06 | prng | CPU, DEBUG | sliced | philox | 256 x 4, best of 16 |", text)
         self.assertIn("| 02 | more work for a thread |", text)
         self.assertIn("width 8", text)
         self.assertIn("| 05 | sliced | CPU, DEBUG | sliced-grid | readonly, 256 x 4, best of 48 |", text)
@@ -549,7 +734,8 @@ class ReadmeTables(WithBuild):
     def test_markers_that_cannot_be_filled(self):
         for what in ("nowhere comparison", "gpu", "gpu graph", "gpu comparison 09", "gpu shapes 03", "gpu figure4 int8",
                      "gpu spin_glass 01", "gpu spin_glass_launches 05 bitwise", "gpu spin_glass_counters 04",
-                     "gpu spin_glass_sizes 12", "gpu stencil"):  # fmt: skip
+                     "gpu spin_glass_sizes 12", "gpu stencil", "gpu generators 10", "gpu prng_fill",
+                     "gpu spin_glass_launches 06 sliced mt1"):  # fmt: skip
             self.write(what)
             with self.subTest(what), self.assertRaises(Failure):
                 self.run_tool("--check")

@@ -1,0 +1,242 @@
+#!/usr/bin/env python3
+"""Has dieharder judge the generators of stage 06, and draws how many of its tests they pass against the streams.
+
+Numbers come from the program `generate`: number 0 of N streams, then number 1 of all N, and so on, as a kernel uses
+them. Results are kept after every N, so an interrupted run is continued by calling again. Needs dieharder 3.31 (Debian
+and Ubuntu: apt-get install dieharder).
+"""
+
+import argparse
+import json
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from stages import ROOT, Failure
+
+FORMAT = "psFlip dieharder, version 1"
+TESTS = [0, 1, 2, 3, 4, *range(8, 14), 15, 16, 100, 101, 102, *range(204, 210)]  # 55 assessments
+ASSESSMENTS = ["PASSED", "WEAK", "FAILED"]
+STREAMS = [1, 2**16, 2**20]
+SHORT_TESTS, SHORT_STREAMS = [0, 4, 8, 11, 15, 100, 204, 206], [1, 2**16]  # a second each
+FULL_STREAMS = [2**power for power in range(0, 23, 2)]
+
+# What is judged: a name, and the options of `generate`.
+CONSECUTIVE = ["--seeding", "consecutive"]
+SOURCES = {
+    "philox": ["--generator", "philox"],
+    "mt19937": ["--generator", "mt19937"],
+    "parisi-rapuano": ["--generator", "parisi-rapuano"],
+    "parisi-rapuano, the poster's": ["--generator", "parisi-rapuano", "--variant", "poster"],
+    "parisi-rapuano, consecutive seeds": ["--generator", "parisi-rapuano", *CONSECUTIVE],
+    "minstd, 16 bits of two": ["--generator", "minstd", "--pack", "halves"],
+    "minstd, 16 bits of two, consecutive seeds": ["--generator", "minstd", "--pack", "halves", *CONSECUTIVE],
+    "minstd, raw 31 bits": ["--generator", "minstd"],
+    "minstd, raw 31 bits, consecutive seeds": ["--generator", "minstd", *CONSECUTIVE],
+}
+
+
+def parse_assessments(text):
+    """dieharder's lines 'test|ntup|tsamples|psamples|p-value|assessment' as [name, p, assessment]."""
+    found = []
+    for line in text.splitlines():
+        match = re.match(r"#?\s*(\w+)\|\s*(\d+)\|\s*\d+\|\s*\d+\|\s*([\d.]+)\|\s*(PASSED|WEAK|FAILED)\s*$", line)
+        if match:
+            name, parameter, p, assessment = match.groups()
+            found.append([name if parameter == "0" else f"{name} {parameter}", float(p), assessment])
+    return found
+
+
+def judge(generate, arguments, test):
+    """One test of dieharder on what `generate` writes."""
+    with subprocess.Popen([generate, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as source:
+        command = ["dieharder", "-g", "200", "-d", str(test)]
+        done = subprocess.run(command, stdin=source.stdout, capture_output=True, text=True)
+        source.stdout.close()  # no reader is left, so generate ends
+        complaint = source.stderr.read().strip()
+    if source.returncode != 0:
+        raise Failure(complaint or f"generate ended with code {source.returncode}")
+    found = parse_assessments(done.stdout)
+    if done.returncode != 0 or not found:
+        reason = ((done.stdout + done.stderr).strip().splitlines() or [f"it ended with code {done.returncode}"])[-1]
+        raise Failure(f"dieharder -d {test}: {reason.strip()}")
+    return found
+
+
+def run(generate, source, streams, tests, seed, device):
+    """All tests on one source; the names of those that it did not pass are kept."""
+    arguments = [*SOURCES[source], "--streams", str(streams), "--seed", str(seed)]
+    found = []
+    for test in tests:
+        progress(f"{source}, N = {streams}: test {test}")
+        found += judge(generate, [*arguments, "--device", device], test)
+    result = {"source": source, "command": " ".join(["generate", *arguments]), "streams": streams}
+    for assessment in ASSESSMENTS:
+        result[assessment.lower()] = sum(one[2] == assessment for one in found)
+    result["not_passed"] = {
+        assessment.lower(): [f"{name}: p = {p:.8f}" for name, p, verdict in found if verdict == assessment]
+        for assessment in ASSESSMENTS[1:]
+    }
+    return result
+
+
+def version():
+    if not shutil.which("dieharder"):
+        raise Failure("dieharder is not here (Debian and Ubuntu: apt-get install dieharder)")
+    said = subprocess.run(["dieharder", "-h"], capture_output=True, text=True)
+    match = re.search(r"dieharder version ([\d.]+\d)", said.stdout + said.stderr)
+    if not match:
+        raise Failure("dieharder -h does not say its version")
+    return match.group(1)
+
+
+def read(file):
+    """The results in a file, or None if there are none."""
+    if not file.exists():
+        return None
+    try:
+        result = json.loads(file.read_text())
+    except ValueError:
+        result = None
+    if not isinstance(result, dict) or result.get("format") != FORMAT:
+        raise Failure(f"{file} is not '{FORMAT}'")
+    return result
+
+
+def measure(options):
+    file = options.output / "dieharder.json"
+    same = {"format": FORMAT, "dieharder": version(), "tests": options.tests, "seed": options.seed}
+    result = read(file) or same | {"runs": []}
+    for key, value in same.items():
+        if result[key] != value:
+            raise Failure(f"{file} was made with {key} {result[key]}, not {value}; take another --output")
+    if not options.generate.is_file():
+        raise Failure(f"generate is not built: {options.generate}")
+    for streams in options.streams:
+        for source in options.sources:
+            if any((one["source"], one["streams"]) == (source, streams) for one in result["runs"]):
+                continue
+            one = run(options.generate, source, streams, options.tests, options.seed, options.device)
+            result["runs"].append(one)
+            result["runs"].sort(key=lambda one: (list(SOURCES).index(one["source"]), one["streams"]))
+            text = json.dumps(result, indent=1)
+            text = re.sub(r"\[\s*([\d,\s]+?)\s*\]", lambda list_: "[" + " ".join(list_.group(1).split()) + "]", text)
+            file.write_text(text + "\n")
+            progress("")
+            counts = ", ".join(f"{one[assessment.lower()]} {assessment.lower()}" for assessment in ASSESSMENTS)
+            print(f"{source}, N = {streams}: {counts}", flush=True)
+    return result
+
+
+def draw(result, file):
+    """Fractions passed, weak and failed against the number of streams, a panel a source."""
+    from plots import plt, save  # needs matplotlib
+
+    sources = [source for source in SOURCES if any(one["source"] == source for one in result["runs"])]
+    columns = 3
+    lines = (len(sources) - 1) // columns + 1
+    figure, panels = plt.subplots(lines, columns, figsize=(12, 0.8 + 2.3 * lines), sharey=True, squeeze=False)
+    all_streams = sorted({one["streams"] for one in result["runs"]})
+    colours = {"passed": "tab:green", "weak": "gold", "failed": "tab:red"}
+    for axes, source in zip(panels.flat, sources):
+        runs = {one["streams"]: one for one in result["runs"] if one["source"] == source}
+        base = [0.0] * len(all_streams)
+        for assessment, colour in colours.items():
+            parts = [
+                runs[streams][assessment] / sum(runs[streams][kind] for kind in colours) if streams in runs else 0
+                for streams in all_streams
+            ]
+            axes.bar(range(len(all_streams)), parts, bottom=base, color=colour, label=assessment, width=0.8)
+            base = [bottom + part for bottom, part in zip(base, parts)]
+        labels = [f"$2^{{{streams.bit_length() - 1}}}$" if streams & (streams - 1) == 0 else str(streams)
+                  for streams in all_streams]  # fmt: skip
+        axes.set_xticks(range(len(all_streams)), labels)
+        axes.set_title(source, fontsize="medium")
+        axes.set_ylim(0, 1)
+    for axes in panels.flat[len(sources) :]:
+        axes.set_axis_off()
+    for row in panels:
+        row[0].set_ylabel("fraction of tests")
+    for column in range(min(columns, len(sources))):
+        panels[(len(sources) - 1 - column) // columns][column].set_xlabel("streams N")
+    handles, names = panels[0][0].get_legend_handles_labels()
+    figure.legend(handles, names, loc="upper center", ncols=3, bbox_to_anchor=(0.5, 1.0))
+    figure.tight_layout(rect=(0, 0, 1, 0.95))
+    save(figure, file)
+
+
+def progress(text):
+    if sys.stderr.isatty():
+        print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)
+
+
+def whole_numbers(least):
+    def parse(text):
+        if not re.fullmatch(r"\d{1,8}(,\d{1,8})*", text) or min(map(int, text.split(","))) < least:
+            raise argparse.ArgumentTypeError(f"{text}; it must be whole numbers, at least {least}")
+        return list(map(int, text.split(",")))
+
+    return parse
+
+
+def refuse(message):
+    raise Failure(f"{message}; --help lists the options")
+
+
+def parse_options(arguments):
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.error = refuse
+    add = parser.add_argument
+    add("--short", action="store_true", help="the quickest 8 tests for N = 1 and 2^16 (minutes); without it all 22 for "
+        "N = 1, 2^16 and 2^20 (an hour)")  # fmt: skip
+    add("--full", action="store_true", help="all tests for N = 1, 4, 16, ..., 2^22 (hours)")
+    add("--streams", type=whole_numbers(1), metavar="1,65536", help="only these N")
+    add("--sources", type=whole_numbers(1), metavar="1,4", help="only these, by their numbers: "
+        + "; ".join(f"{number} {source}" for number, source in enumerate(SOURCES, 1)))  # fmt: skip
+    add("--tests", type=whole_numbers(0), metavar="0,100", help="only these of dieharder's tests")
+    add("--seed", type=int, default=1, help="of all streams (1)")
+    add("--device", default="auto", help="where generate draws: auto, cpu, gpu, or the number of a GPU")
+    add("--output", type=Path, default=ROOT / "common/results/quality", metavar="DIR",
+        help="folder of dieharder.json and dieharder.svg (common/results/quality)")  # fmt: skip
+    add("--draw", action="store_true", help="draw what is there, judge nothing")
+    add("--build-dir", type=Path, default=ROOT / "build", help=argparse.SUPPRESS)
+    options = parser.parse_args(arguments)
+    if options.short and options.full:
+        parser.error("--short and --full together")
+    if options.sources and max(options.sources) > len(SOURCES):
+        parser.error(f"--sources: there are {len(SOURCES)}")
+    if not options.output.is_dir():  # now, not after minutes of work
+        parser.error(f"--output {options.output}: there is no such folder")
+    options.sources = [list(SOURCES)[number - 1] for number in options.sources or range(1, len(SOURCES) + 1)]
+    options.streams = options.streams or (
+        FULL_STREAMS if options.full else SHORT_STREAMS if options.short else STREAMS
+    )
+    options.tests = options.tests or (SHORT_TESTS if options.short else TESTS)
+    options.generate = options.build_dir / "06_prng/generate"
+    return options
+
+
+def main(arguments):
+    options = parse_options(arguments)
+    result = read(options.output / "dieharder.json") if options.draw else measure(options)
+    if not result:
+        raise Failure(f"{options.output} has no dieharder.json")
+    try:
+        draw(result, options.output / "dieharder.svg")
+    except Failure as failure:  # no matplotlib
+        if options.draw:
+            raise
+        print(f"dieharder: no picture: {failure}; then call with --draw", file=sys.stderr)
+    return 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main(sys.argv[1:]))
+    except Failure as failure:
+        print(f"dieharder: {failure}", file=sys.stderr)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        sys.exit(130)

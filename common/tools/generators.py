@@ -1,0 +1,178 @@
+"""Picoseconds a flip of every generator against L, as in Figure 9 of Lulli, Bernaschi, Parisi (arXiv:1411.0127).
+
+The number of samples is chosen so that all sizes have about as many spins. With the default their states and spins are
+more than the caches hold, and those of MT19937 (2496 bytes a site and sample) take 42 GB.
+"""
+
+import table
+from comparison import (chosen_stages, fill_defaults, has_generators, probe, progress, to_be_checked,
+                        wrong_bits)  # fmt: skip
+from models import CURAND_GENERATORS, SPIN_GLASS
+from sizes import make_point, read, write
+from stages import Failure, run_benchmark
+
+SIZES = [8, 12, 16, 32, 48, 64, 128, 192, 256]
+LARGEST_ON_CPU = 16
+GENERATORS = [*SPIN_GLASS.rows["generator"], *CURAND_GENERATORS]
+INDEXINGS = ["sliced", "standard", "bitwise"]
+BASE = "minstd"
+NAME = "spin_glass_generators"  # of the files
+# ps a flip on a GTX Titan, as the paper has them; XORWOW: from the sliced to the standard layout.
+PUBLISHED = {
+    "minstd": "3",
+    "mt19937": "5",
+    "parisi-rapuano": "5",
+    "curand-xorwow": "6 to 9",
+    "curand-mtgp32": "11 to 15",
+}
+
+
+def lines(points):
+    """{(generator, indexing): {L: the fastest launch's point}}"""
+    found = {}
+    for point in points:
+        line = found.setdefault((point["generator"], point["indexing"]), {})
+        size = int(point["size"])
+        if size not in line or float(point["ps_per_flip"]) < float(line[size]["ps_per_flip"]):
+            line[size] = point
+    order = {pair: i for i, pair in enumerate((g, i) for g in GENERATORS for i in INDEXINGS)}
+    return dict(sorted(found.items(), key=lambda line: order.get(line[0], len(order))))
+
+
+def relative_to_base(found):
+    """{(generator, indexing): {L: times as long as MINSTD with the same indexing}}"""
+    return {
+        (generator, indexing): {
+            size: float(point["ps_per_flip"]) / float(found[BASE, indexing][size]["ps_per_flip"])
+            for size, point in line.items()
+            if size in found.get((BASE, indexing), {})
+        }
+        for (generator, indexing), line in found.items()
+    }
+
+
+def stage_with_generators(options, others):
+    """The one stage that has several, where it runs, and those of its generators and indexings that are wished."""
+    for stage in others:
+        platform, offered = probe(stage, options, generator=GENERATORS)
+        if has_generators(offered):
+            found = {name: {values[name] for values, _ in offered} for name in ("generator", "indexing")}
+            generators = [value for value in options.generator or GENERATORS if value in found["generator"]]
+            indexings = [value for value in options.indexing or INDEXINGS if value in found["indexing"]]
+            if generators and indexings:
+                return stage, platform, generators, indexings
+    raise Failure("--generators: none of the chosen stages has such a launch")
+
+
+def check(options, problem, reference, stage, generators, launches):
+    """Compares with stage 00 at one size. What is wrong, and a word on what was done."""
+    here = to_be_checked(problem | {"size": max(options.size)})
+    wrong = []
+    for generator in generators:
+        if generator not in CURAND_GENERATORS:
+            found = wrong_bits(reference, stage, here, options, launches | {"generator": generator})
+            wrong += [f"{stage.name}, L = {here['size']}, {reason}" for reason in found]
+    return wrong, f"each other; stage 00 at L = {here['size']}"
+
+
+def measure_all(options, problem, reference, stage, generators, indexings):
+    """A point for every size and launch that can be done, and what is wrong."""
+    sites_per_thread = options.sites_per_thread or SPIN_GLASS.trials["sites_per_thread"]
+    launches = {"indexing": indexings, "threads": options.threads, "sites_per_thread": sites_per_thread}
+    wrong, checked_against = check(options, problem, reference, stage, generators, launches)
+    points, copy = [], None
+    for size in options.size:
+        samples = max(1, round(options.spins / (problem["replicas"] * size**3)))
+        here = problem | {"size": size, "samples": samples}
+        progress(f"{stage.name}: L = {size}")
+        more = {"generator": generators, "repetitions": options.repetitions, "device": options.device}
+        report = run_benchmark(stage, copy=copy is None, **here, **launches, **more)
+        copy = copy or report.copy_gb_per_s
+        for launch in report.launches:
+            if launch.wrong:
+                wrong.append(f"{stage.name}, L = {size}, {SPIN_GLASS.row_in_words(launch.values)}: {launch.wrong}")
+            elif not launch.refused:  # indexings that the size does not suit, states that do not fit into the memory
+                own = launch.values["generator"] in CURAND_GENERATORS
+                point = make_point(stage, launch, here, "itself" if own else checked_against)
+                points.append(point | {"copy_gb_per_s": copy})
+    progress("")
+    return points, wrong
+
+
+def table_cells(points, sizes=()):
+    """Headings, and a row of text a generator and indexing: ps a flip at these L, and more at the largest of them."""
+    found = lines(points)
+    relative = relative_to_base(found)
+    sizes = list(sizes) or sorted({size for line in found.values() for size in line})
+    last = max(sizes)
+    headings = ["generator", "indexing", *(f"L = {size}" for size in sizes)]
+    headings += ["x MINSTD", "bytes/flip", "limit, ps", "x limit", "GTX Titan (published)"]
+    rows = []
+    for (generator, indexing), line in found.items():
+        row = [generator, indexing]
+        row += [table.significant(float(line[size]["ps_per_flip"]), 3) if size in line else "-" for size in sizes]
+        times = relative[generator, indexing].get(last)
+        row += ["-" if times is None else f"{times:.2f}", *limit_cells(line.get(last))]
+        rows.append([*row, PUBLISHED.get(generator, "-")])
+    return headings, rows
+
+
+def limit_cells(point):
+    """Bytes a flip has to move, the ps that takes at the copy bandwidth, and the measured time in multiples of it."""
+    if not point:
+        return ["-", "-", "-"]
+    moved, copy, ps = (float(point[name]) for name in ("bytes_per_flip", "copy_gb_per_s", "ps_per_flip"))
+    limit = moved / copy * 1e3
+    return [f"{moved:.3g}", table.significant(limit, 3), f"{ps / limit:.2f}"]
+
+
+def remarks(points):
+    return (
+        f"ps a flip, the fastest launch of each; about {spins_in_words(points)} spins in all samples, so fewer samples "
+        "for larger L. The last columns are for the largest L shown: times as long as MINSTD with the same indexing; "
+        "what a flip has to move, state included; the time that takes at the bandwidth of a copy, "
+        f"{float(points[-1]['copy_gb_per_s']):,.0f} GB/s, and the measured one in multiples of it. The paper's figures "
+        "are for a GTX Titan, over its sizes and indexings."
+    )
+
+
+def spins_in_words(points):
+    spins = sorted(int(point["samples"]) * int(point["replicas"]) * int(point["size"]) ** 3 for point in points)
+    return f"{spins[len(spins) // 2] / 1e6:.3g} million"
+
+
+def markdown(folder, sizes):
+    """The README's table, for these L or all, from the CSV file in a folder of common/results."""
+    points = read(folder / f"{NAME}.csv")
+    missing = set(sizes) - {int(point["size"]) for point in points}
+    if missing:
+        raise Failure(f"{folder.name}/{NAME}.csv has no L = {', '.join(map(str, sorted(missing)))}")
+    headings, rows = table_cells(points, sizes)
+    return f"{table.as_markdown(headings, rows, [False, False] + [True] * (len(headings) - 2))}\n\n{remarks(points)}"
+
+
+def main(options):
+    import draw
+
+    reference, others = chosen_stages(SPIN_GLASS, options)
+    stage, platform, generators, indexings = stage_with_generators(options, others)
+    gpu = platform == "gpu"
+    options.size = options.size or [size for size in SIZES if gpu or size <= LARGEST_ON_CPU]
+    options.spins = options.spins or (2**26 if gpu else 2**16)
+    options.repetitions = options.repetitions or 3
+    problem = fill_defaults(SPIN_GLASS, options, platform)
+    options.generators.mkdir(parents=True, exist_ok=True)
+    points, wrong = measure_all(options, problem, reference, stage, generators, indexings)
+    if not points:
+        raise Failure(f"--generators: {wrong[0] if wrong else 'every launch was refused'}")
+    headings, rows = table_cells(points)
+    widths = [max(len(row[i]) for row in [headings, *rows]) for i in range(len(headings))]
+    for row in [headings, *rows]:
+        print("  ".join(cell.ljust(w) if i < 2 else cell.rjust(w) for i, (cell, w) in enumerate(zip(row, widths))))
+    print(f"\n{remarks(points)}")
+    for line in wrong:
+        print(f"*** WRONG RESULT *** {line}")
+    write(options.generators / f"{NAME}.csv", points)
+    print(f"\nwritten: {NAME}.csv")
+    draw.draw_if_possible(options.generators, f"{NAME}.csv")
+    return 1 if wrong else 0

@@ -1,0 +1,311 @@
+#!/usr/bin/env python3
+"""Times random numbers on their own, ours and cuRAND's, and prints the paper's two tables with ours beside them.
+
+(a) fills an array of 2^29 floats; (b) counts odd numbers, with the paper's launch and with one that fills the device.
+All in one run of the program prng_benchmark, which checks every result. The paper is Lulli, Bernaschi, Parisi,
+arXiv:1411.0127; its GPU a GTX Titan.
+"""
+
+import argparse
+import datetime
+import json
+import re
+import statistics
+import subprocess
+import sys
+from pathlib import Path
+
+import table
+from stages import ROOT, Failure
+
+FORMAT = "psFlip random numbers, version 1"
+TITLES = {
+    "minstd": "MINSTD",
+    "parisi-rapuano": "Parisi-Rapuano",
+    "mt19937": "MT19937",
+    "philox": "Philox4x32-10",
+    "philox-7": "Philox4x32-7",
+    "curand-xorwow": "cuRAND XORWOW",
+    "curand-mtgp32": "cuRAND MTGP32",
+    "curand-mt19937": "cuRAND MT19937",
+    "curand-philox": "cuRAND Philox4x32-10",
+    "curand-mrg32k3a": "cuRAND MRG32k3a",
+}
+PAPER_ELEMENTS, PAPER_DRAWS, PAPER_BLOCKS, PAPER_THREADS = 2**29, 2**15, 64, 256
+PAPER_LAUNCHES = 10
+# Table I, seconds. Table II, numbers a second.
+PAPER_FILL = {
+    "curand-mtgp32": 10.11, "curand-xorwow": 2.31, "curand-mt19937": 3.23,
+    "mt19937": 4.66, "parisi-rapuano": 4.18, "minstd": 1.13,
+}  # fmt: skip
+PAPER_COUNT = {
+    "curand-mtgp32": 5.2e9, "curand-xorwow": 10.7e10,
+    "mt19937": 14.1e9, "parisi-rapuano": 16.8e9, "minstd": 8.9e10,
+}  # fmt: skip
+MEASURED = ("init_ms", "numbers", "numbers_per_s", "gb_per_s", "state_bytes", "state_bytes_per_number")
+
+
+def run_benchmark(program, arguments):
+    """What prng_benchmark says, as Google Benchmark's JSON."""
+    try:
+        done = subprocess.run([str(program), "--benchmark_format=json", *arguments], capture_output=True, text=True)
+    except OSError:
+        raise Failure(f"prng_benchmark is not built in {program.parent.parent}") from None
+    # 1 with a report is a wrong result or a failed device, and the report says which variant it was.
+    if done.returncode not in (0, 1) or not done.stdout.strip():
+        reason = (done.stderr.strip().splitlines() or [f"prng_benchmark ended with code {done.returncode}"])[-1]
+        raise Failure(reason)
+    return json.loads(done.stdout)
+
+
+def number_or_name(text):
+    return int(text) if text.isdigit() else text
+
+
+def parse_report(report):
+    """(rows, refused, bandwidths): a row a variant, each figure the median of its runs."""
+    runs, refused, bandwidths = {}, [], {}
+    for entry in report["benchmarks"]:
+        if entry["run_type"] != "iteration":  # Google Benchmark's own means and medians
+            continue
+        message = entry.get("error_message", "")
+        if message.startswith(("failed", "wrong")):
+            raise Failure(f"{entry['name']}: {message}")
+        task, *asked = entry["name"].split("/")
+        # Google Benchmark adds "iterations:1/repeats:3/manual_time" to the name.
+        asked = dict(part.split(":") for part in asked if re.fullmatch(r"[a-z-]+:[\w-]+", part))
+        variant = {key.replace("-", "_"): number_or_name(value) for key, value in asked.items()
+                   if key not in ("iterations", "repeats")}  # fmt: skip
+        if task in ("write", "copy"):
+            bandwidths.setdefault(variant.get("how", task), []).append(entry["gb_per_s"])
+            continue
+        key = json.dumps({"task": task} | variant)
+        if entry.get("error_occurred"):
+            if key not in runs:
+                refused.append({"task": task} | variant | {"refused": message})
+        else:
+            runs.setdefault(key, []).append(entry)
+    rows = []
+    for key, entries in runs.items():
+        hashes = {entry["label"] for entry in entries}
+        if len(hashes) > 1:
+            raise Failure(f"{key}: runs with different numbers")
+        row = json.loads(key) | {"hash": min(hashes)}
+        row |= {name: statistics.median(entry[name] for entry in entries) for name in MEASURED if name in entries[0]}
+        rows.append(row)
+    return rows, refused, {name: statistics.median(values) for name, values in bandwidths.items()}
+
+
+def measure(program, options):
+    arguments = []
+    for name in ("generators", "elements", "streams", "blocks", "threads", "draws", "launches", "repetitions"):
+        if getattr(options, name):
+            arguments += [f"--{name}", getattr(options, name)]
+    report = run_benchmark(program, [*arguments, "--device", options.device])
+    rows, refused, bandwidths = parse_report(report)
+    if not rows:
+        raise Failure(f"nothing could be timed: {refused[0]['refused'] if refused else 'these generators do not run on this device'}")
+    if "copy" not in bandwidths or not {"memset", "kernel"} <= bandwidths.keys():
+        raise Failure("the report has no bandwidths")
+    context = report["context"]
+    return {
+        "format": FORMAT,
+        "command": " ".join(["common/tools/prng.py", *arguments]),
+        "date": datetime.date.today().isoformat(),
+        "device": {"platform": context["psflip_platform"], "name": context["psflip_device"]},
+        "build_type": context["psflip_build_type"],
+        "curand": context["psflip_curand"] == "1",
+        "elements": int(context["psflip_elements"]),
+        "draws": int(context["psflip_draws"]),
+        "launches": int(context["psflip_launches"]),
+        "l2_bytes": int(context["psflip_l2_bytes"]),
+        "gb_per_s": bandwidths,
+        "rows": rows,
+        "refused": refused,
+    }
+
+
+def best(result, task, generator, **wish):
+    """The fastest variant that is as wished, or None."""
+    rows = [row for row in result["rows"] if (row["task"], row["generator"]) == (task, generator)]
+    rows = [row for row in rows if all(row[name] == value for name, value in wish.items())]
+    return max(rows, key=lambda row: row["numbers_per_s"], default=None)
+
+
+def generators(result, task):
+    there = {row["generator"] for row in result["rows"] if row["task"] == task}
+    return [name for name in TITLES if name in there]
+
+
+def power(number):
+    """1048576 -> '2^20', if it is one."""
+    return f"2^{number.bit_length() - 1}" if number & (number - 1) == 0 else f"{number:,}"
+
+
+def engineering(value):
+    """1.234e11 -> '123e9', as the paper's Table II has it."""
+    return f"{table.significant(value / 1e9, 3)}e9"
+
+
+def write_gb_per_s(result):
+    return max(result["gb_per_s"]["memset"], result["gb_per_s"]["kernel"])
+
+
+def fill_table(result):
+    write, copy = write_gb_per_s(result), result["gb_per_s"]["copy"]
+    headings = ["generator", "streams x a thread's", "t_init, ms", "t_gen, ms", "GB/s written", "% of write",
+                "% of copy", "states, MB", "paper, s", "paper / ours"]  # fmt: skip
+    body = []
+    for name in generators(result, "fill"):
+        row = best(result, "fill", name)
+        milliseconds = row["numbers"] / row["numbers_per_s"] * 1e3
+        paper = PAPER_FILL.get(name)
+        body.append([
+            TITLES[name],
+            f"{power(row['streams'])} x {row['per_thread']}" if "streams" in row else f"{row['ordering']} ordering",
+            table.significant(row["init_ms"], 3) if row["init_ms"] > 0 else "-",
+            table.significant(milliseconds, 3),
+            table.significant(row["gb_per_s"], 3),
+            f"{100 * row['gb_per_s'] / write:.0f}",
+            f"{100 * row['gb_per_s'] / copy:.0f}",
+            f"{row['state_bytes'] / 1e6:,.0f}" if "state_bytes" in row else "-",
+            f"{paper:.2f}" if paper else "-",
+            # The paper's problem, at our speed.
+            f"{paper / (PAPER_ELEMENTS / row['numbers_per_s']):,.0f}" if paper else "-",
+        ])  # fmt: skip
+    return table.as_markdown(headings, body, [False, False] + [True] * 8)
+
+
+def limit(result, row):
+    """Numbers a second at which the states' traffic reaches the copy bandwidth; None if the L2 cache holds them."""
+    if "state_bytes" not in row or row["state_bytes"] <= result["l2_bytes"]:
+        return None
+    return result["gb_per_s"]["copy"] * 1e9 / row["state_bytes_per_number"]
+
+
+def count_table(result):
+    fulls = {row["blocks"] for row in result["rows"] if row["task"] == "count"}
+    paper_s = f"numbers/s, {PAPER_BLOCKS} x {PAPER_THREADS}"
+    headings = ["generator", paper_s, "paper", "ours / paper's", "numbers/s, device full", "blocks x a thread's",
+                "states, MB", "bytes a number", "limit of these bytes", "% of limit"]  # fmt: skip
+    body = []
+    for name in generators(result, "count"):
+        small = best(result, "count", name, blocks=PAPER_BLOCKS, threads=PAPER_THREADS, per_thread=1)
+        # What fills the device; MTGP32 has fewer blocks.
+        of_name = {row["blocks"] for row in result["rows"] if (row["task"], row["generator"]) == ("count", name)}
+        large = best(result, "count", name, blocks=max(fulls & of_name))
+        paper, most = PAPER_COUNT.get(name), limit(result, large)
+        fits = "state_bytes" in large and large["state_bytes"] <= result["l2_bytes"]
+        body.append([
+            TITLES[name],
+            engineering(small["numbers_per_s"]) if small else "-",
+            engineering(paper) if paper else "-",
+            f"{small['numbers_per_s'] / paper:,.1f}" if paper and small else "-",
+            engineering(large["numbers_per_s"]),
+            f"{large['blocks']:,} x {large['per_thread']}",
+            f"{large['state_bytes'] / 1e6:,.1f}",
+            table.significant(large["state_bytes_per_number"], 2) if large["state_bytes_per_number"] else "0",
+            "none" if not large["state_bytes"] else "in L2" if fits else engineering(most),
+            f"{100 * large['numbers_per_s'] / most:.0f}" if most else "-",
+        ])  # fmt: skip
+    return table.as_markdown(headings, body, [False] + [True] * 9)
+
+
+def remarks(result, which):
+    kind = result["build_type"]
+    warning = "" if kind == "release" else f" {kind.upper()} build: the times mean nothing."
+    if not result["curand"]:
+        warning += " Without cuRAND, which this build does not have."
+    where = f"On {result['device']['name']}, {result['date']}: `{result['command']}`."
+    speeds = result["gb_per_s"]
+    if which == "fill":
+        return (
+            f"{where} {power(result['elements'])} floats, the best number of streams for each. t_init makes and seeds "
+            f"the states, t_gen fills. Memory: memset {speeds['memset']:,.0f}, a kernel that writes zeros "
+            f"{speeds['kernel']:,.0f}, a copy {speeds['copy']:,.0f} GB/s, read and written; % of write is that of the "
+            f"faster of the first two. The paper's seconds are for {power(PAPER_ELEMENTS)} floats on a GTX Titan, "
+            f"Table I.{warning}"
+        )
+    return (
+        f"{where} {power(result['draws'])} numbers of each stream in a launch, {result['launches']} launches in a "
+        f"row. {PAPER_BLOCKS} x {PAPER_THREADS}: the paper's blocks and threads, a stream each; device full: as many "
+        f"blocks as fit, the best number of streams a thread; MTGP32 has at most 200. Bytes a number: of state, read "
+        f"and written. Limit: these bytes at the copy's {speeds['copy']:,.0f} GB/s, where the states are larger than "
+        f"the L2 cache of {result['l2_bytes'] / 2**20:.0f} MiB. The paper's figures are Table II, a GTX Titan, as "
+        f"read from a damaged copy.{warning}"
+    )
+
+
+def markdown(folder, which):
+    """The README's table from prng.json in a folder of common/results, and what has to be said about it. which: "fill"
+    or "count"."""
+    if which not in ("fill", "count"):
+        raise Failure(f"prng: there is no table '{which}'; there are fill and count")
+    result = json.loads((folder / "prng.json").read_text())
+    if result["format"] != FORMAT:
+        raise Failure(f"{folder.name}/prng.json is not '{FORMAT}'")
+    return as_text(result, which)
+
+
+def as_text(result, which):
+    made = fill_table(result) if which == "fill" else count_table(result)
+    return f"{made}\n\n{remarks(result, which)}"
+
+
+def whole_numbers(text):
+    for part in text.split(","):
+        if not (part.isascii() and part.isdigit()) or int(part) < 1:
+            raise argparse.ArgumentTypeError(f"{part}; it must be a whole number, at least 1")
+    return text
+
+
+def names(text):
+    for part in text.split(","):
+        if part not in TITLES:
+            raise argparse.ArgumentTypeError(f"{part}; allowed are {', '.join(TITLES)}")
+    return text
+
+
+def refuse(message):
+    raise Failure(f"{message}; --help lists the options")
+
+
+def parse_options(arguments):
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.error = refuse
+    add = parser.add_argument
+    add("--generators", type=names, metavar="minstd,curand-xorwow", help="only these")
+    add("--elements", type=whole_numbers, metavar="N", help="floats to fill (2^29; 2^22 on a CPU)")
+    add("--streams", type=whole_numbers, metavar="N,N", help="streams that fill, to try (2^14 to 2^22; 2^12 on a CPU)")
+    add("--blocks", type=whole_numbers, metavar="B,B", help="blocks that count (64 and what fills the device)")
+    add("--threads", type=whole_numbers, metavar="T", help="threads of a block (256)")
+    add("--draws", type=whole_numbers, metavar="N", help="numbers of a stream in a launch (2^15; 2^8 on a CPU)")
+    add("--launches", type=whole_numbers, metavar="K", help="counting launches in a row (10)")
+    add("--repetitions", type=whole_numbers, metavar="R", help="timed runs, of which the median counts (3)")
+    add("--device", default="auto", help="auto, cpu, gpu, or the number of a GPU")
+    add("--json", type=Path, metavar="FILE", help="write everything that was measured")
+    add("--build-dir", type=Path, default=ROOT / "build", help=argparse.SUPPRESS)
+    options = parser.parse_args(arguments)
+    if options.json and not options.json.parent.is_dir():  # now, not after a minute of work
+        parser.error(f"--json {options.json}: there is no folder {options.json.parent}")
+    return options
+
+
+def main(arguments):
+    options = parse_options(arguments)
+    result = measure(options.build_dir / "06_prng/prng_benchmark", options)
+    if options.json:
+        options.json.write_text(json.dumps(result, indent=1) + "\n")
+    tables = [as_text(result, which) for which in ("fill", "count") if generators(result, which)]
+    print("\n\n".join(tables))
+    return 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main(sys.argv[1:]))
+    except Failure as failure:
+        print(f"prng: {failure}", file=sys.stderr)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        sys.exit(130)
