@@ -7,6 +7,7 @@
 
 #include "app/invalid_input.hpp"
 #include "gpu/check.hpp"
+#include "spin_glass/geometry.hpp"
 #include "spin_glass/simulation.hpp"
 
 namespace psflip::PSFLIP_PLATFORM {
@@ -98,5 +99,11 @@ Source<Word, load> source(const Word* words, [[maybe_unused]] const Texture& tex
   else
     return {words};
 }
+
+/// The six couplings of the red sites: along[direction][sample * elements + i].
+template <class Word, Load load>
+struct Couplings {
+  Source<Word, load> along[spin_glass::directions];
+};
 
 }  // namespace psflip::PSFLIP_PLATFORM

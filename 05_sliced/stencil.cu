@@ -24,16 +24,10 @@ using namespace spin_glass;
 
 constexpr int default_threads = 256;
 
-/// The six couplings of the red sites: along[direction][i].
-template <Load load>
-struct Couplings {
-  Source<Word, load> along[directions];
-};
-
 /// Stores into each site of one colour the XOR of its neighbours and its couplings.
 template <Colour colour, class Mapping, class Layout, Load load>
 __global__ void __launch_bounds__(1024)
-    update(Layout layout, Word* words, Source<Word, load> others, Couplings<load> couplings) {
+    update(Layout layout, Word* words, Source<Word, load> others, Couplings<Word, load> couplings) {
   const Place place = Mapping::place(layout);
   if (!inside(layout, place)) return;  // whole blocks cover the places: some threads have none
   const int i = layout.element(place.x, place.y, place.z);
@@ -68,7 +62,7 @@ class Stencil : public StencilOnDevice<Layout> {
   template <Colour colour>
   void launch() {
     const int threads = *this->launch_.threads;
-    Couplings<load> couplings;
+    Couplings<Word, load> couplings;
     for (int d = 0; d < directions; ++d)
       couplings.along[d] = source<load>(words_of(this->couplings_[d]), coupling_textures_[d]);
     update<colour, Mapping><<<Mapping::grid(this->layout_, threads, 1), Mapping::block(this->layout_, threads)>>>(

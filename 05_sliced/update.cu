@@ -26,12 +26,6 @@ __device__ bool flips(int unsatisfied, std::uint32_t draw, const Thresholds& thr
   return draw < (unsatisfied == 2 ? thresholds.of[2] : unsatisfied == 1 ? thresholds.of[1] : thresholds.of[0]);
 }
 
-/// The six couplings of the red sites: along[direction][sample * elements + i].
-template <class Word, Load load>
-struct Couplings {
-  Source<Word, load> along[directions];
-};
-
 /// Updates the sites of one colour. An element is a word of s sites; what belongs to element i of a sample is number
 /// sample * elements + i in couplings and streams, and (sample * replicas + replica) * elements + i in the spins.
 template <Colour colour, class Mapping, class Layout, class Word, Load load>

@@ -39,12 +39,6 @@ __device__ bool flips(int unsatisfied, std::uint32_t draw, const Thresholds& thr
   return draw < (unsatisfied == 2 ? thresholds.of[2] : unsatisfied == 1 ? thresholds.of[1] : thresholds.of[0]);
 }
 
-/// The six couplings of the red sites: along[direction][sample * elements + i].
-template <class Word, Load load>
-struct Couplings {
-  Source<Word, load> along[directions];
-};
-
 /// The block's threads copy a state, from or to shared memory.
 __device__ void copy_state(curandStateMtgp32_t* to, const curandStateMtgp32_t* from) {
   static_assert(sizeof(curandStateMtgp32_t) % 4 == 0);

@@ -11,6 +11,7 @@
 #include "05_sliced/mapping.hpp"
 #include "05_sliced/sliced.hpp"
 #include "05_sliced/words.hpp"
+#include "06_prng/draws.hpp"
 #include "06_prng/minstd.hpp"
 #include "06_prng/mt19937.hpp"
 #include "06_prng/parisi_rapuano.hpp"
@@ -34,33 +35,6 @@ constexpr int most_threads = 256;  // of a block: fewer threads may have more re
 __device__ bool flips(int unsatisfied, std::uint32_t draw, const Thresholds& thresholds) {
   if (unsatisfied >= 3) return true;  // the energy falls or stays
   return draw < (unsatisfied == 2 ? thresholds.of[2] : unsatisfied == 1 ? thresholds.of[1] : thresholds.of[0]);
-}
-
-/// The six couplings of the red sites: along[direction][sample * elements + i].
-template <class Word, Load load>
-struct Couplings {
-  Source<Word, load> along[directions];
-};
-
-/// The streams that all threads use, and where they stand.
-struct Draws {
-  States states;
-  std::uint64_t seed;
-  std::int64_t samples_per_stream;
-  std::int64_t n;  ///< number of the next draw
-  int slot;        ///< n mod the generator's words
-};
-
-/// The streams of a word of sites: those of the group to which the sample belongs.
-template <int s, class Layout>
-__device__ prng::Position<s> position_of(const Draws& draws, const Layout& layout, int size, Colour colour, Place place,
-                                         std::int64_t sample, std::int64_t id) {
-  prng::Position<s> position{
-      id, draws.n, draws.slot, draws.seed, static_cast<std::uint32_t>(sample / draws.samples_per_stream), {}};
-  for (int k = 0; k < s; ++k)
-    position.site[k] =
-        static_cast<std::uint32_t>(number(layout.site(colour, {place.x * s + k, place.y, place.z}), size));
-  return position;
 }
 
 /// Updates the sites of one colour. An element is a word of s sites; what belongs to element i of a sample is number
@@ -122,6 +96,7 @@ class PrngSimulation : public DeviceSimulation<Layout, Generator> {
   template <Colour colour>
   void launch() {
     const Problem& problem = this->problem_;
+    const auto words_of = [](const auto& bytes) { return reinterpret_cast<const Word*>(bytes.data()); };
     Couplings<Word, load> couplings;
     for (int d = 0; d < directions; ++d) couplings.along[d] = {words_of(this->couplings_[red][d])};
     const std::int64_t n = this->draws_done();
@@ -134,10 +109,6 @@ class PrngSimulation : public DeviceSimulation<Layout, Generator> {
         couplings, draws, this->thresholds_);
   }
 
-  static const Word* words_of(const DeviceBuffer<std::uint8_t>& bytes) {
-    return reinterpret_cast<const Word*>(bytes.data());
-  }
-
   Layout words_;
 };
 
@@ -145,10 +116,9 @@ template <class Generator>
 std::unique_ptr<Simulation> make(const Problem& problem, const Launch& launch) {
   refuse_large_problem(problem, launch, bytes_needed<Generator>(problem, CouplingsOf::red));
   const int size = static_cast<int>(problem.size);
-  if (launch.indexing == Indexing::standard) {
-    const Standard layout{size};
-    return std::make_unique<PrngSimulation<Generator, Standard, std::uint8_t>>(problem, launch, layout, layout);
-  }
+  if (launch.indexing == Indexing::standard)
+    return std::make_unique<PrngSimulation<Generator, Standard, std::uint8_t>>(problem, launch, Standard{size},
+                                                                               Standard{size});
   if (launch.indexing == Indexing::bitwise) {
     const Bitwise layout{std::countr_zero(static_cast<unsigned>(size))};
     return std::make_unique<PrngSimulation<Generator, Bitwise, std::uint8_t>>(problem, launch, layout, layout);
