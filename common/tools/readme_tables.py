@@ -37,7 +37,7 @@ from pathlib import Path
 import sizes
 import stages
 import table
-from models import MAJORITY, SPIN_GLASS, plain_generator
+from models import MAJORITY, SPIN_GLASS
 from stages import Failure
 
 TABLE = re.compile(r"(<!-- table: (.*?) -->\n)(.*?)(<!-- end table -->)", re.DOTALL)
@@ -136,7 +136,7 @@ def counter_lines(model):
     return [
         ("stage", lambda row, n: row["stage"][:2]),
         (model.row, lambda row, n: row[model.row]),
-        ("generator", lambda row, n: "-" if plain_generator(row) else row["generator"]),
+        ("generator", lambda row, n: row.get("generator") or "minstd"),
         ("launch", lambda row, n: launch_in_words(model, row)),
         ("us", lambda row, n: table.significant(row["microseconds"], 3)),
         (f"DRAM read + written, B/{part}", lambda row, n: f"{of(row['dram_read_bytes'], n, 1, 2)} + {of(row['dram_written_bytes'], n, 1, 2)}"),
@@ -168,7 +168,8 @@ def counters_of(model, name, updates, folder, numbers):
         raise Failure(f"{folder.name}/{name} has no stage {', '.join(numbers)}")
     n = updates(result)
     headings, *lines = [[name, *(cell(row, n) for row in rows)] for name, cell in counter_lines(model)]
-    lines = [line for line in lines if not set(line[1:]) <= {"-", "0"}]  # bank conflicts, where no memory is shared
+    # Bank conflicts, where no memory is shared; the generator, where there is only one.
+    lines = [line for line in lines if not set(line[1:]) <= {"-", "0"} and set(line[1:]) != {"minstd"}]
     return table.as_markdown(headings, lines, [False] + [True] * len(rows))
 
 
