@@ -42,18 +42,26 @@ function(psflip_add_stage model engine)
   endif()
   if(arg_REFERENCE)
     add_test(NAME ${stage}.${model} COMMAND ${stage}_${model}_test --gtest_filter=*${spared})
-  elseif(PSFLIP_HAS_CPU)
-    foreach(schedule IN ITEMS forward reversed shuffled)
-      add_test(NAME ${stage}.cpu.${schedule} COMMAND ${stage}_${model}_test --gtest_filter=*/cpu${spared})
-      set_tests_properties(${stage}.cpu.${schedule} PROPERTIES ENVIRONMENT PSFLIP_SCHEDULE=${schedule})
-    endforeach()
-  endif()
-  if(PSFLIP_HAS_GPU AND NOT arg_REFERENCE)
-    add_test(NAME ${stage}.gpu COMMAND ${stage}_${model}_test --gtest_filter=*/gpu)
-    set_tests_properties(${stage}.gpu PROPERTIES SKIP_RETURN_CODE 77 LABELS gpu)  # 77: there is no GPU here
+  else()
+    psflip_add_platform_tests(${stage} ${stage}_${model}_test */cpu${spared} */gpu)
   endif()
   add_test(NAME ${stage}.${model}_program
            COMMAND ${Python3_EXECUTABLE} ${shared}/program_test.py $<TARGET_FILE:${stage}_${model}>)
+endfunction()
+
+# psflip_add_platform_tests(name program on_cpu on_gpu): <name>.cpu.<schedule> for each schedule, and <name>.gpu, as far as
+# this build has the platforms. on_cpu and on_gpu are Google Test filters.
+function(psflip_add_platform_tests name program on_cpu on_gpu)
+  if(PSFLIP_HAS_CPU)
+    foreach(schedule IN ITEMS forward reversed shuffled)
+      add_test(NAME ${name}.cpu.${schedule} COMMAND ${program} --gtest_filter=${on_cpu})
+      set_tests_properties(${name}.cpu.${schedule} PROPERTIES ENVIRONMENT PSFLIP_SCHEDULE=${schedule})
+    endforeach()
+  endif()
+  if(PSFLIP_HAS_GPU)
+    add_test(NAME ${name}.gpu COMMAND ${program} --gtest_filter=${on_gpu})
+    set_tests_properties(${name}.gpu PROPERTIES SKIP_RETURN_CODE 77 LABELS gpu)  # 77: there is no GPU here
+  endif()
 endfunction()
 
 # Stage 00's engine, which every stage of the model is tested against. Made here because a stage can be built without

@@ -15,7 +15,7 @@ import stages
 import table
 from comparison import compare
 from models import CURAND_GENERATORS, MAJORITY, MODELS, SPIN_GLASS
-from stages import REFERENCE, ROOT, Failure
+from stages import REFERENCE, ROOT, Failure, refuse
 
 
 def comma_list(convert, allowed=None):
@@ -42,10 +42,6 @@ def temperature(text):
     if not 0 < value < float("inf"):
         raise argparse.ArgumentTypeError(f"{text}; it must be a finite number above 0")
     return value
-
-
-def refuse(message):
-    raise Failure(f"{message}; --help lists the options")
 
 
 def option_parser():

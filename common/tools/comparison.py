@@ -1,11 +1,10 @@
 """Measures the stages and makes the comparison out of it: which launches are tried, what is timed, what is compared."""
 
 import datetime
-import sys
 
 import stages
 from models import MAJORITY, plain_generator
-from stages import REFERENCE, Failure, run_benchmark
+from stages import REFERENCE, Failure, progress, run_benchmark
 
 
 def chosen_stages(model, options):
@@ -56,11 +55,6 @@ def fill_defaults(model, options, platform):
             setattr(options, name, on_gpu if platform == "gpu" else on_cpu)
     problem = {name: getattr(options, name) for name in model.problem}
     return problem | {"seed": options.seed}
-
-
-def progress(text):
-    if sys.stderr.isatty():
-        print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)
 
 
 def measure_reference(stage, problem, repetitions):

@@ -14,7 +14,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from stages import ROOT, Failure
+from stages import ROOT, Failure, progress, refuse
 
 FORMAT = "psFlip dieharder, version 1"
 TESTS = [0, 1, 2, 3, 4, *range(8, 14), 15, 16, 100, 101, 102, *range(204, 210)]  # 55 assessments
@@ -167,11 +167,6 @@ def draw(result, file):
     save(figure, file)
 
 
-def progress(text):
-    if sys.stderr.isatty():
-        print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)
-
-
 def whole_numbers(least):
     def parse(text):
         if not re.fullmatch(r"\d{1,8}(,\d{1,8})*", text) or min(map(int, text.split(","))) < least:
@@ -179,10 +174,6 @@ def whole_numbers(least):
         return list(map(int, text.split(",")))
 
     return parse
-
-
-def refuse(message):
-    raise Failure(f"{message}; --help lists the options")
 
 
 def parse_options(arguments):

@@ -5,11 +5,11 @@ more than the caches hold, and those of MT19937 (2496 bytes a site and sample) t
 """
 
 import table
-from comparison import (chosen_stages, fill_defaults, has_generators, probe, progress, to_be_checked,
+from comparison import (chosen_stages, fill_defaults, has_generators, probe, to_be_checked,
                         wrong_bits)  # fmt: skip
 from models import CURAND_GENERATORS, SPIN_GLASS
 from sizes import make_point, read, write
-from stages import Failure, run_benchmark
+from stages import Failure, progress, run_benchmark
 
 SIZES = [8, 12, 16, 32, 48, 64, 128, 192, 256]
 LARGEST_ON_CPU = 16

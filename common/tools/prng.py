@@ -16,7 +16,7 @@ import sys
 from pathlib import Path
 
 import table
-from stages import ROOT, Failure
+from stages import ROOT, Failure, refuse
 
 FORMAT = "psFlip random numbers, version 1"
 TITLES = {
@@ -264,10 +264,6 @@ def names(text):
         if part not in TITLES:
             raise argparse.ArgumentTypeError(f"{part}; allowed are {', '.join(TITLES)}")
     return text
-
-
-def refuse(message):
-    raise Failure(f"{message}; --help lists the options")
 
 
 def parse_options(arguments):

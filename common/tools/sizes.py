@@ -6,9 +6,9 @@ number of samples is chosen so that all sizes have about as many spins: what dif
 
 import csv
 
-from comparison import chosen_stages, fill_defaults, has_generators, measure_reference, probe, progress
+from comparison import chosen_stages, fill_defaults, has_generators, measure_reference, probe
 from models import SPIN_GLASS
-from stages import Failure, run_benchmark
+from stages import Failure, progress, run_benchmark
 
 MULTIPLES_OF_4 = [8, 12, 16, 20, 24, 32, 40, 48, 64, 80, 96, 112, 128, 160, 192, 224, 256]
 NO_MULTIPLES_OF_4 = [10, 14, 18, 22, 26, 34, 42, 50, 66, 82, 98, 114, 130, 162, 194, 226, 254]

@@ -4,6 +4,7 @@ import json
 import re
 import statistics
 import subprocess
+import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -15,6 +16,15 @@ REFERENCE = "00"
 
 class Failure(Exception):
     """Something that the user has to know; one line."""
+
+
+def refuse(message):
+    raise Failure(f"{message}; --help lists the options")
+
+
+def progress(text):
+    if sys.stderr.isatty():
+        print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import counters
 import table
-from stages import ROOT, Failure
+from stages import ROOT, Failure, progress, refuse
 
 INDEXINGS = ["bitwise", "sliced", "sliced-grid", "standard", "standard-grid"]
 LOADS = ["plain", "readonly", "texture"]
@@ -231,11 +231,6 @@ def remarks(result):
     )
 
 
-def progress(text):
-    if sys.stderr.isatty():
-        print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)
-
-
 def whole(text):
     try:
         value = int(text)
@@ -258,10 +253,6 @@ def names(allowed):
         return text.split(",")
 
     return parse
-
-
-def refuse(message):
-    raise Failure(f"{message}; --help lists the options")
 
 
 def parse_options(arguments):

@@ -6,9 +6,9 @@ The report is Koutroumpis (2022), whose v0, v1, v2, v3 are the stages 00 to 03, 
 import csv
 from itertools import product
 
-from comparison import chosen_stages, fill_defaults, measure_reference, platform_of, progress
+from comparison import chosen_stages, fill_defaults, measure_reference, platform_of
 from models import MAJORITY
-from stages import Failure, run_benchmark
+from stages import Failure, progress, run_benchmark
 
 REPORT_WIDTHS = [8, 10, 12, 16]
 # Milliseconds for n = 10000, k = 10 on a GTX 1070: v1 whatever b is, v2 and v3 for their best b, over the widths.
