@@ -36,6 +36,8 @@ struct Options {
   std::vector<std::string> loads;
   std::vector<int> threads;
   std::vector<int> sites_per_thread;
+  std::vector<std::string> kernels;
+  std::vector<int> samples_per_word;
   int repetitions = 5;
   double min_time = 0;
   std::string device = "auto";
@@ -87,13 +89,15 @@ Simulation* prepare(benchmark::State& state, Session& session, const Case& timed
   return session.simulation.get();
 }
 
-/// The launch as words: "indexing:sliced", "load:readonly", "threads:256", "sites_per_thread:4", without what is empty.
+/// The launch as words: "indexing:sliced", "load:readonly", "threads:256", without what is empty.
 std::vector<std::string> words(const Launch& launch) {
   std::vector<std::string> all;
   if (launch.indexing) all.push_back("indexing:" + std::string(name(*launch.indexing)));
   if (launch.load) all.push_back("load:" + std::string(name(*launch.load)));
   if (launch.threads) all.push_back("threads:" + std::to_string(*launch.threads));
   if (launch.sites_per_thread) all.push_back("sites_per_thread:" + std::to_string(*launch.sites_per_thread));
+  if (launch.kernel) all.push_back("kernel:" + std::string(name(*launch.kernel)));
+  if (launch.samples_per_word) all.push_back("samples_per_word:" + std::to_string(*launch.samples_per_word));
   return all;
 }
 
@@ -158,10 +162,16 @@ std::vector<Launch> launches(const Options& options) {
     for (const auto& load : or_default(options.loads)) {
       for (const auto threads : or_default(options.threads)) {
         for (const auto sites_per_thread : or_default(options.sites_per_thread)) {
-          all.push_back({.indexing = called(indexings, indexing),
-                         .load = called(loads, load),
-                         .threads = threads,
-                         .sites_per_thread = sites_per_thread});
+          for (const auto& kernel : or_default(options.kernels)) {
+            for (const auto samples_per_word : or_default(options.samples_per_word)) {
+              all.push_back({.indexing = called(indexings, indexing),
+                             .load = called(loads, load),
+                             .threads = threads,
+                             .sites_per_thread = sites_per_thread,
+                             .kernel = called(kernels, kernel),
+                             .samples_per_word = samples_per_word});
+            }
+          }
         }
       }
     }
@@ -238,6 +248,10 @@ void add_options(CLI::App& app, Options& options) {
   app.add_option("--threads", options.threads, "Threads of a block")->delimiter(',');
   app.add_option("--sites-per-thread", options.sites_per_thread, "Sites that one thread updates together")
       ->delimiter(',');
+  app.add_option("--kernel", options.kernels, "Of " + list(names(kernels)) + ": those to time")
+      ->delimiter(',')
+      ->check(one_of(names(kernels)));
+  app.add_option("--samples-per-word", options.samples_per_word, "Samples that are bits of one word")->delimiter(',');
   app.add_option("--repetitions", options.repetitions, "Timed runs of each launch")->check(whole_number(1));
   app.add_option("--min-time", options.min_time, "Device seconds of a repetition at least, by repeating its run")
       ->check(CLI::NonNegativeNumber);

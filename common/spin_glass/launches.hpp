@@ -22,6 +22,8 @@ struct Offer {
   std::vector<spin_glass::Indexing> indexings;
   std::vector<spin_glass::Load> loads;
   std::vector<int> sites_per_thread;
+  std::vector<spin_glass::Kernel> kernels;
+  std::vector<int> samples_per_word;
   int threads = 256;        ///< the stage's choice
   int most_threads = 1024;  ///< of a block
 };
@@ -50,6 +52,8 @@ inline spin_glass::Launch complete(const spin_glass::Problem& problem, spin_glas
   if (launch.indexing == spin_glass::Indexing::bitwise && !std::has_single_bit(static_cast<unsigned>(problem.size)))
     throw InvalidInput("--indexing is bitwise: it takes a power of two for --size, not " +
                        std::to_string(problem.size));
+  launch.kernel = choose("--kernel", launch.kernel, offer.kernels, called);
+  launch.samples_per_word = choose("--samples-per-word", launch.samples_per_word, offer.samples_per_word, digits);
   launch.sites_per_thread = choose("--sites-per-thread", launch.sites_per_thread, offer.sites_per_thread, digits);
   launch.threads = launch.threads.value_or(offer.threads);
   if (*launch.threads < 1 || *launch.threads > offer.most_threads)

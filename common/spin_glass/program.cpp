@@ -57,6 +57,8 @@ struct Options {
   std::optional<std::string> load;
   std::optional<int> threads;
   std::optional<int> sites_per_thread;
+  std::optional<std::string> kernel;
+  std::optional<int> samples_per_word;
   bool json = false;
 };
 
@@ -72,6 +74,13 @@ std::vector<std::string> names(const Values& values) {
   for (const auto value : values) {
     result.emplace_back(name(value));
   }
+  return result;
+}
+
+template <class Values>
+std::vector<std::string> names_or_auto(const Values& values) {
+  std::vector<std::string> result = names(values);
+  result.emplace_back("auto");
   return result;
 }
 
@@ -148,6 +157,10 @@ void declare(CLI::App& app, Options& options) {
       ->check(one_of(names(loads)));
   text("--threads", options.threads, "T", "Threads of a block (the stage's choice).")->check(whole_number(1, 1024));
   text("--sites-per-thread", options.sites_per_thread, "N", "Sites that a thread updates (the stage's choice).")
+      ->check(whole_number(1, 1024));
+  text("--kernel", options.kernel, "auto|" + alternatives(kernels), "Which of a stage's kernels (the stage's choice).")
+      ->check(one_of(names_or_auto(kernels)));
+  text("--samples-per-word", options.samples_per_word, "K", "Samples that are bits of one word (the stage's choice).")
       ->check(whole_number(1, 1024));
   app.add_flag("--json", options.json, "Print one JSON object instead of the report.");
 }
@@ -305,6 +318,10 @@ Launch make_wish(const Options& options, const DeviceReport& device) {
   }
   wish.threads = options.threads;
   wish.sites_per_thread = options.sites_per_thread;
+  if (options.kernel && *options.kernel != "auto") {
+    wish.kernel = named(kernels, *options.kernel);
+  }
+  wish.samples_per_word = options.samples_per_word;
   return wish;
 }
 

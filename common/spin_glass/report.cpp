@@ -88,6 +88,12 @@ void report_launch(std::ostream& out, const Launch& launch) {
   if (launch.sites_per_thread) {
     parts.push_back(counted(*launch.sites_per_thread, "site") + " a thread");
   }
+  if (launch.kernel) {
+    parts.push_back("kernel " + std::string(name(*launch.kernel)));
+  }
+  if (launch.samples_per_word) {
+    parts.push_back(counted(*launch.samples_per_word, "sample") + " a word");
+  }
   for (std::size_t i = 0; i < parts.size(); ++i) {
     out << (i == 0 ? "launch      " : ", ") << parts[i];
   }
@@ -131,7 +137,9 @@ Json header_json(const Run& run, const DeviceReport& device, const Launch& launc
        {{"indexing", name_or_null(launch.indexing)},
         {"load", name_or_null(launch.load)},
         {"threads", or_null(launch.threads)},
-        {"sites_per_thread", or_null(launch.sites_per_thread)}}},
+        {"sites_per_thread", or_null(launch.sites_per_thread)},
+        {"kernel", name_or_null(launch.kernel)},
+        {"samples_per_word", or_null(launch.samples_per_word)}}},
   };
 }
 

@@ -12,4 +12,9 @@ std::string_view name(Load load) {
   return names[static_cast<int>(load)];
 }
 
+std::string_view name(Kernel kernel) {
+  constexpr std::string_view names[] = {"update", "wide", "fused", "resident"};
+  return names[static_cast<int>(kernel)];
+}
+
 }  // namespace psflip::spin_glass

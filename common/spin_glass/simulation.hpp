@@ -31,14 +31,19 @@ struct State {
 enum class Indexing { standard, bitwise, standard_grid, sliced, sliced_grid };
 /// How a kernel reads what it does not write: by a plain pointer, through the read-only path, or as a linear texture.
 enum class Load { plain, readonly, texture };
+/// Which of a stage's kernels, where it has several (stage 07, whose files have these names).
+enum class Kernel { update, wide, fused, resident };
 
 inline constexpr std::array indexings{Indexing::standard, Indexing::bitwise, Indexing::standard_grid, Indexing::sliced,
                                       Indexing::sliced_grid};
 inline constexpr std::array loads{Load::plain, Load::readonly, Load::texture};
+inline constexpr std::array kernels{Kernel::update, Kernel::wide, Kernel::fused, Kernel::resident};
 /// "standard", "bitwise", "standard-grid", "sliced", "sliced-grid"
 std::string_view name(Indexing indexing);
 /// "plain", "readonly", "texture"
 std::string_view name(Load load);
+/// "update", "wide", "fused", "resident"
+std::string_view name(Kernel kernel);
 
 /// How an engine is to be run. Nothing here changes a bit of the result. What is left empty, the stage chooses.
 struct Launch {
@@ -47,6 +52,8 @@ struct Launch {
   std::optional<Load> load{};
   std::optional<int> threads{};           ///< threads of a block
   std::optional<int> sites_per_thread{};  ///< sites in a row that one thread updates together
+  std::optional<Kernel> kernel{};
+  std::optional<int> samples_per_word{};  ///< samples that are updated together, as the bits of a word
 };
 
 /// One stage's engine: the spins, couplings and random streams of a problem on a device, and the means to advance them.

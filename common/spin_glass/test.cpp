@@ -48,7 +48,9 @@ std::string describe(const Launch& launch) {
   const auto number = [](std::optional<int> value) { return value ? std::to_string(*value) : "left to the stage"; };
   return "indexing " + (launch.indexing ? std::string(name(*launch.indexing)) : "left to the stage") + ", load " +
          (launch.load ? std::string(name(*launch.load)) : "left to the stage") + ", threads " + number(launch.threads) +
-         ", sites a thread " + number(launch.sites_per_thread);
+         ", sites a thread " + number(launch.sites_per_thread) + ", kernel " +
+         (launch.kernel ? std::string(name(*launch.kernel)) : "left to the stage") + ", samples a word " +
+         number(launch.samples_per_word);
 }
 
 /// Says where the first wrong spin is: at an edge, in one colour, in later samples or replicas only?
@@ -81,6 +83,15 @@ testing::AssertionResult same(const State& found, const State& expected) {
 bool promised(const Problem& problem, const Launch& launch) {
   const auto is = [&](Indexing indexing) { return launch.indexing == indexing; };
   const auto left_out = [](const auto& field) { return !field.has_value(); };
+  if (stage() == "07_amsc") {
+    const int k = launch.samples_per_word.value_or(32);
+    const bool whole_words = k == 32 || ((k == 64 || k == 128) && problem.samples_per_stream % k == 0);
+    return left_out(launch.indexing) && left_out(launch.load) && left_out(launch.sites_per_thread) && whole_words &&
+           (k == 32 || launch.kernel != Kernel::update);
+  }
+  if (!left_out(launch.kernel) || !left_out(launch.samples_per_word)) {
+    return false;
+  }
   if (stage() == "00_cpu_reference") {
     return left_out(launch.indexing) && left_out(launch.load) && left_out(launch.sites_per_thread);
   }
@@ -118,7 +129,8 @@ bool promised(Generator generator, const std::string& platform) {
   if (std::ranges::count(curand_generators, generator) > 0) {
     return stage() == "06_prng" && PSFLIP_HAS_CURAND && platform == "gpu";
   }
-  return generator == Generator::minstd || stage() == "00_cpu_reference" || stage() == "06_prng";
+  return generator == Generator::minstd || stage() == "00_cpu_reference" || stage() == "06_prng" ||
+         stage() == "07_amsc";
 }
 
 /// All launches that the interface can name, threads left to the stage.
@@ -132,6 +144,15 @@ std::vector<Launch> all_launches() {
     for (const auto& load : some_loads) {
       for (const std::optional<int> sites : std::initializer_list<std::optional<int>>{{}, 0, 1, 2, 3, 4, 8, 16}) {
         launches.push_back({.indexing = indexing, .load = load, .sites_per_thread = sites});
+      }
+    }
+  }
+  std::vector<std::optional<Kernel>> some_kernels{std::nullopt};
+  some_kernels.insert(some_kernels.end(), kernels.begin(), kernels.end());
+  for (const auto& kernel : some_kernels) {
+    for (const std::optional<int> samples : std::initializer_list<std::optional<int>>{{}, 0, 1, 32, 33, 64, 128, 256}) {
+      if (kernel || samples) {
+        launches.push_back({.kernel = kernel, .samples_per_word = samples});
       }
     }
   }
@@ -155,14 +176,17 @@ std::vector<Launch> launches_for(const Problem& problem) {
   chosen(&Launch::indexing);
   chosen(&Launch::load);
   chosen(&Launch::sites_per_thread);
+  chosen(&Launch::kernel);
+  chosen(&Launch::samples_per_word);
   return launches;
 }
 
-/// One for each indexing that the stage has for a problem.
+/// One for each indexing, or kernel, that the stage has for a problem.
 std::vector<Launch> indexings_for(const Problem& problem) {
   std::vector<Launch> launches;
   for (const Launch& launch : all_launches()) {
-    if (launch.indexing && !launch.load && !launch.sites_per_thread && promised(problem, launch)) {
+    const bool named = launch.indexing.has_value() || launch.kernel.has_value();
+    if (named && !launch.load && !launch.sites_per_thread && !launch.samples_per_word && promised(problem, launch)) {
       launches.push_back(launch);
     }
   }
@@ -254,6 +278,8 @@ TEST_P(Engine, ReportsTheLaunchThatItUses) {
     EXPECT_TRUE(!wish.indexing || used.indexing == wish.indexing);
     EXPECT_TRUE(!wish.load || used.load == wish.load);
     EXPECT_TRUE(!wish.sites_per_thread || used.sites_per_thread == wish.sites_per_thread);
+    EXPECT_TRUE(!wish.kernel || used.kernel == wish.kernel);
+    EXPECT_TRUE(!wish.samples_per_word || used.samples_per_word == wish.samples_per_word);
     EXPECT_EQ(refusal(problem, used), "") << "cannot do again what it did: " << describe(used);
   }
 }
