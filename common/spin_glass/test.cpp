@@ -87,7 +87,8 @@ bool promised(const Problem& problem, const Launch& launch) {
     const int k = launch.samples_per_word.value_or(32);
     const bool whole_words = k == 32 || ((k == 64 || k == 128) && problem.samples_per_stream % k == 0);
     return left_out(launch.indexing) && left_out(launch.load) && left_out(launch.sites_per_thread) && whole_words &&
-           (k == 32 || launch.kernel != Kernel::update);
+           (k == 32 || launch.kernel != Kernel::update) && launch.kernel != Kernel::fused &&
+           launch.kernel != Kernel::resident;
   }
   if (!left_out(launch.kernel) || !left_out(launch.samples_per_word)) {
     return false;
@@ -337,7 +338,8 @@ TEST_P(Engine, MeasuresTimeAndCountsBytes) {
   EXPECT_GT(with_two->advance(4), 0);
   problem.replicas = 4;
   const auto with_four = make(problem, {});
-  EXPECT_GT(with_four->bytes_per_flip(), 3);                           // a spin in and out, and one of its neighbours
+  const double spin = stage() == "07_amsc" ? 1.0 / 8 : 1;
+  EXPECT_GT(with_four->bytes_per_flip(), 3 * spin);                    // a spin in and out, and one of its neighbours
   EXPECT_LT(with_four->bytes_per_flip(), with_two->bytes_per_flip());  // replicas share couplings and stream
 }
 

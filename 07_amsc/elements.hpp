@@ -1,0 +1,89 @@
+/// What the fast kernels move: 16 bytes of spins, the couplings of their samples, and the draws for them.
+#pragma once
+
+#include <cstdint>
+
+#include "06_prng/generator.hpp"
+#include "07_amsc/metropolis.hpp"
+#include "gpu/check.hpp"
+#include "spin_glass/geometry.hpp"
+
+namespace psflip::PSFLIP_PLATFORM {
+
+/// A site in 32 * units samples and `interleaved` replicas: 128 spins, of[replica * units + unit]. units is 1, 2 or 4.
+template <int units>
+struct alignas(16) Spins {
+  static constexpr int interleaved = 4 / units;
+  std::uint32_t of[4];
+};
+
+/// A bond in 32 * units samples.
+template <int units>
+struct alignas(4 * units) Bonds {
+  std::uint32_t of[units];
+};
+
+/// An element that nobody writes while the kernel runs, by one load.
+template <int units>
+__device__ Spins<units> fetch(const Spins<units>* element) {
+  const uint4 words = __ldg(reinterpret_cast<const uint4*>(element));
+  return {{words.x, words.y, words.z, words.w}};
+}
+template <int units>
+__device__ Bonds<units> fetch(const Bonds<units>* element) {
+  if constexpr (units == 4) {
+    const uint4 words = __ldg(reinterpret_cast<const uint4*>(element));
+    return {{words.x, words.y, words.z, words.w}};
+  } else if constexpr (units == 2) {
+    const uint2 words = __ldg(reinterpret_cast<const uint2*>(element));
+    return {{words.x, words.y}};
+  } else {
+    return {{__ldg(reinterpret_cast<const std::uint32_t*>(element))}};
+  }
+}
+
+/// The next draws of a stream, so many of them. Generators make four at a time sooner than one by one.
+template <int many, class Stream>
+__device__ void draw(Stream& stream, std::uint32_t (&draws)[many]) {
+  if constexpr (many % 4 == 0 && requires(Words<1>(&words)[many]) { stream.draw_several(words); }) {
+    Words<1> words[many];
+    stream.draw_several(words);
+    for (int i = 0; i < many; ++i) draws[i] = words[i].of[0];
+  } else {
+    for (int i = 0; i < many; ++i) draws[i] = stream.draw().of[0];
+  }
+}
+
+/// The new spins of an element. One draw for each of its replicas.
+template <int units>
+__device__ Spins<units> updated(const Spins<units>& spins, const Spins<units> (&around)[spin_glass::directions],
+                                const Bonds<units> (&bonds)[spin_glass::directions],
+                                const std::uint32_t (&draws)[Spins<units>::interleaved],
+                                const spin_glass::Thresholds& thresholds) {
+  Spins<units> result;
+#pragma unroll
+  for (int replica = 0; replica < Spins<units>::interleaved; ++replica) {
+    const amsc::Help help = amsc::help(draws[replica], thresholds);
+#pragma unroll
+    for (int unit = 0; unit < units; ++unit) {
+      const int word = replica * units + unit;
+      std::uint32_t neighbours[spin_glass::directions], couplings[spin_glass::directions];
+#pragma unroll
+      for (int d = 0; d < spin_glass::directions; ++d) {
+        neighbours[d] = around[d].of[word];
+        couplings[d] = bonds[d].of[unit];
+      }
+      result.of[word] = amsc::updated(spins.of[word], neighbours, couplings, help);
+    }
+  }
+  return result;
+}
+
+/// Division by a number that is the same for all threads: n / divisor for n * divisor < 2^32, by one multiplication.
+struct Divisor {
+  explicit Divisor(int divisor) : factor(static_cast<std::uint32_t>((std::uint64_t{1} << 32) / divisor + 1)) {}
+  __device__ int quotient(int n) const { return static_cast<int>(std::uint64_t{factor} * n >> 32); }
+  std::uint32_t factor;
+};
+
+}  // namespace psflip::PSFLIP_PLATFORM

@@ -1,0 +1,286 @@
+/// What the engines of this stage have in common: bit-packed spins and couplings on the device, in the sliced layout of
+/// stage 05, the streams of stage 06, and the way back to the canonical order.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <stdexcept>
+
+#include "05_sliced/sliced.hpp"
+#include "06_prng/draws.hpp"
+#include "06_prng/minstd.hpp"
+#include "06_prng/mt19937.hpp"
+#include "06_prng/parisi_rapuano.hpp"
+#include "06_prng/philox.hpp"
+#include "07_amsc/multispin.hpp"
+#include "gpu/constants.hpp"
+#include "gpu/device_buffer.hpp"
+#include "gpu/timer.hpp"
+#include "spin_glass/device_simulation.cuh"
+#include "spin_glass/disorder.hpp"
+#include "spin_glass/launches.hpp"
+#include "spin_glass/simulation.hpp"
+
+namespace psflip::PSFLIP_PLATFORM {
+
+using amsc::Packing;
+using spin_glass::Sliced;
+using spin_glass::Thresholds;
+
+/// Makes a unit of bits: bit b is of(sample) for the sample to which it belongs, 0 where there is none.
+template <class Of>
+__device__ std::uint32_t gather(const Packing& packing, std::int64_t unit, Of of) {
+  const std::int64_t first = packing.first_sample(unit);
+  const int count = packing.samples_in(unit);
+  std::uint32_t bits = 0;
+  for (int b = 0; b < count; ++b) bits |= static_cast<std::uint32_t>(of(first + b)) << b;
+  return bits;
+}
+
+/// The start of one colour's spins.
+template <class Layout>
+__global__ void start_words(std::uint32_t* spins, Packing packing, Layout layout, Colour colour, int size,
+                            std::uint64_t seed, bool random) {
+  const std::int64_t units = packing.words() * packing.units;
+  for_each_element(units * packing.replicas * packing.half, [&](std::int64_t number) {
+    const std::int64_t i = number % packing.half, unit = number / packing.half / packing.replicas;
+    const int replica = static_cast<int>(number / packing.half % packing.replicas);
+    const std::int64_t s = spin_glass::number(layout.site(colour, layout.place(static_cast<int>(i))), size);
+    spins[packing.spin(unit, replica, i)] = gather(packing, unit, [&](std::int64_t sample) {
+      return !random || spin_glass::starts_up(seed, sample, replica, s);
+    });
+  });
+}
+
+/// Every stream at its beginning: number word * half + i. The words of a group have equal ones.
+template <class Generator, class Layout>
+__global__ void seed_words(States states, Packing packing, Layout layout, Colour colour, int size, std::uint64_t seed) {
+  for_each_element(states.count, [&](std::int64_t id) {
+    const std::int64_t group = id / packing.half / packing.words_per_group(), i = id % packing.half;
+    const std::int64_t s = spin_glass::number(layout.site(colour, layout.place(static_cast<int>(i))), size);
+    Generator::seed(states, id, stream_seed(seed, group, s));
+  });
+}
+
+/// Random couplings of the red sites in one direction.
+template <class Layout>
+__global__ void draw_coupling_words(std::uint32_t* couplings, Packing packing, Layout layout, Direction direction,
+                                    int size, std::uint64_t seed, std::uint64_t probability_units) {
+  for_each_element(packing.coupling_units(), [&](std::int64_t number) {
+    const std::int64_t unit = number / packing.half, i = number % packing.half;
+    const std::int64_t b = bond(layout.site(spin_glass::red, layout.place(static_cast<int>(i))), direction, size);
+    couplings[packing.coupling(unit, i)] = gather(packing, unit, [&](std::int64_t sample) {
+      return !spin_glass::is_ferromagnetic(seed, sample, b, probability_units);
+    });
+  });
+}
+
+/// Given couplings of one sample, canonical[3 s + d] = +-1, into its bit of couplings that are all 0.
+template <class Layout>
+__global__ void place_coupling_bits(const spin_glass::Coupling* canonical, std::uint32_t* couplings, Packing packing,
+                                    std::int64_t sample, Layout layout, Direction direction, int size) {
+  const std::int64_t unit = packing.unit_of(sample);
+  for_each_element(packing.half, [&](std::int64_t i) {
+    const auto site = layout.site(spin_glass::red, layout.place(static_cast<int>(i)));
+    const bool antiferromagnetic = canonical[bond(site, direction, size)] < 0;
+    couplings[packing.coupling(unit, i)] |= static_cast<std::uint32_t>(antiferromagnetic) << packing.bit_of(sample);
+  });
+}
+
+/// `count` lattices of a colour from number `first` = sample * replicas + replica on, back into the order of s and to
+/// +-1.
+template <class Layout>
+__global__ void take_spin_bits(const std::uint32_t* spins, spin_glass::Spin* canonical, Packing packing, Layout layout,
+                               Colour colour, int size, std::int64_t first, std::int64_t count) {
+  for_each_element(count * packing.half, [&](std::int64_t number) {
+    const std::int64_t lattice = number / packing.half, i = number % packing.half;
+    const std::int64_t sample = (first + lattice) / packing.replicas;
+    const int replica = static_cast<int>((first + lattice) % packing.replicas);
+    const std::int64_t s = spin_glass::number(layout.site(colour, layout.place(static_cast<int>(i))), size);
+    const std::uint32_t word = spins[packing.spin(packing.unit_of(sample), replica, i)];
+    canonical[lattice * 2 * packing.half + s] = word >> packing.bit_of(sample) & 1 ? 1 : -1;
+  });
+}
+
+/// What the kernels take: the device's arrays, index 0 the red ones, and the streams' names.
+struct Words32 {
+  std::uint32_t* spins[2];
+  const std::uint32_t* couplings[spin_glass::directions];  ///< of the red sites
+};
+
+template <class Generator>
+class MultispinSimulation : public spin_glass::Simulation {
+ public:
+  MultispinSimulation(const spin_glass::Problem& problem, const spin_glass::Launch& launch, const Packing& packing)
+      : size_(static_cast<int>(problem.size)),
+        problem_(problem),
+        launch_(launch),
+        packing_(packing),
+        layout_{size_, size_},
+        thresholds_(spin_glass::thresholds(problem.beta, problem.generator)) {
+    problem_.given_couplings.reset();  // the device has them; nobody else needs them
+    CHECK_CUDA(cudaSetDevice(launch.device));
+    for (const Colour colour : {spin_glass::red, spin_glass::blue}) {
+      spins_[colour] = DeviceBuffer<std::uint32_t>(static_cast<std::size_t>(packing_.spin_units()));
+      CHECK_CUDA(cudaMemset(spins_[colour].data(), 0, spins_[colour].bytes()));  // bits of no replica, too
+      states_[colour] =
+          DeviceBuffer<std::uint32_t>(static_cast<std::size_t>(Generator::words * packing_.words() * packing_.half));
+    }
+    make_couplings(problem);
+    restart();
+  }
+
+  /// Bytes of device memory that an engine takes for a problem, buffers for transfers included.
+  static double bytes_needed(const spin_glass::Problem& problem, const Packing& packing) {
+    const double spins = 8.0 * static_cast<double>(packing.spin_units());
+    const double couplings = 24.0 * static_cast<double>(packing.coupling_units());
+    const double states = 8.0 * Generator::words * static_cast<double>(packing.words() * packing.half);
+    return spins + couplings + states + std::max(3.0 * static_cast<double>(sites(problem)), 1.0 * transfer_bytes);
+  }
+
+  void restart() override {
+    CHECK_CUDA(cudaSetDevice(launch_.device));
+    for (const Colour colour : {spin_glass::red, spin_glass::blue}) {
+      start_words<<<setup_blocks(packing_.spin_units()), setup_threads>>>(
+          spins_[colour].data(), packing_, layout_, colour, size_, problem_.seed,
+          problem_.start == spin_glass::Start::random);
+      CHECK_CUDA(cudaGetLastError());
+      seed_words<Generator><<<setup_blocks(states(colour).count), setup_threads>>>(states(colour), packing_, layout_,
+                                                                                  colour, size_, problem_.seed);
+      CHECK_CUDA(cudaGetLastError());
+    }
+    CHECK_CUDA(cudaDeviceSynchronize());
+    half_sweeps_done_ = 0;
+  }
+
+  double advance(std::int64_t half_sweeps) override {
+    CHECK_CUDA(cudaSetDevice(launch_.device));
+    timer_.start();
+    if (half_sweeps > 0) update(half_sweeps);
+    half_sweeps_done_ += half_sweeps;
+    return timer_.stop();
+  }
+
+  spin_glass::State state() const override {
+    CHECK_CUDA(cudaSetDevice(launch_.device));
+    spin_glass::State result{size_, problem_.samples, problem_.replicas, {}};
+    const std::int64_t lattices = problem_.samples * problem_.replicas, lattice_sites = sites(problem_);
+    result.spins.resize(lattices * lattice_sites);
+    const std::int64_t at_once = std::clamp<std::int64_t>(transfer_bytes / lattice_sites, 1, lattices);
+    DeviceBuffer<spin_glass::Spin> canonical(at_once * lattice_sites);
+    for (std::int64_t first = 0; first < lattices; first += at_once) {
+      const std::int64_t now = std::min(at_once, lattices - first);
+      for (const Colour colour : {spin_glass::red, spin_glass::blue}) {
+        take_spin_bits<<<setup_blocks(now * packing_.half), setup_threads>>>(
+            spins_[colour].data(), canonical.data(), packing_, layout_, colour, size_, first, now);
+        CHECK_CUDA(cudaGetLastError());
+      }
+      CHECK_CUDA(cudaMemcpy(&result.spins[first * lattice_sites], canonical.data(), now * lattice_sites,
+                            cudaMemcpyDeviceToHost));
+    }
+    return result;
+  }
+
+  spin_glass::Launch launch() const override { return launch_; }
+
+  double bytes_per_flip() const override {
+    const double replicas = problem_.replicas, samples = Packing::bits * packing_.units;
+    // A word of spins: own in and out, the other colour's. Then, for all replicas, six of couplings and the streams.
+    return (3 + 6 / replicas) / 8 + Generator::bytes(replicas) / replicas / samples;
+  }
+
+ protected:
+  /// Does half-sweeps number half_sweeps_done_ and following: starts the kernels for them, in the default stream.
+  virtual void update(std::int64_t half_sweeps) = 0;
+
+  Words32 words() {
+    Words32 all{{spins_[0].data(), spins_[1].data()}, {}};
+    for (int d = 0; d < spin_glass::directions; ++d) all.couplings[d] = couplings_[d].data();
+    return all;
+  }
+  /// The streams of a colour: number word * half + i is that of element i.
+  States states(Colour colour) { return {states_[colour].data(), packing_.words() * packing_.half}; }
+  /// Where the streams of a colour stand before half-sweep number h. What is a sample in stage 06 is a word here.
+  Draws draws(std::int64_t h) {
+    const std::int64_t n = h / 2 * problem_.replicas;
+    const int slot = Generator::words > 0 ? static_cast<int>(n % std::max(Generator::words, 1)) : 0;
+    return {states(Colour(h % 2)), problem_.seed, packing_.words_per_group(), n, slot};
+  }
+
+  int size_;  ///< L
+  spin_glass::Problem problem_;
+  spin_glass::Launch launch_;
+  Packing packing_;
+  Sliced layout_;
+  Thresholds thresholds_;
+  std::int64_t half_sweeps_done_ = 0;
+
+ private:
+  static constexpr unsigned setup_threads = 256;  // of the kernels above, which loop
+
+  static unsigned setup_blocks(std::int64_t elements) {
+    return static_cast<unsigned>(std::clamp<std::int64_t>((elements - 1) / setup_threads + 1, 1, 4096));
+  }
+
+  void make_couplings(const spin_glass::Problem& problem) {
+    using namespace spin_glass;
+    for (int d = 0; d < directions; ++d)
+      couplings_[d] = DeviceBuffer<std::uint32_t>(static_cast<std::size_t>(packing_.coupling_units()));
+    if (!problem.given_couplings) {
+      const std::uint64_t probability = units_of_probability(problem.ferromagnetic_fraction);
+      for (int d = 0; d < directions; ++d) {
+        draw_coupling_words<<<setup_blocks(packing_.coupling_units()), setup_threads>>>(
+            couplings_[d].data(), packing_, layout_, Direction(d), size_, problem.seed, probability);
+        CHECK_CUDA(cudaGetLastError());
+      }
+    } else {
+      DeviceBuffer<Coupling> canonical(static_cast<std::size_t>(3 * sites(problem)));
+      for (int d = 0; d < directions; ++d) CHECK_CUDA(cudaMemset(couplings_[d].data(), 0, couplings_[d].bytes()));
+      for (std::int64_t sample = 0; sample < problem.samples; ++sample) {
+        canonical.copy_from_host((*problem.given_couplings)[static_cast<std::size_t>(sample)].data());
+        for (int d = 0; d < directions; ++d) {
+          place_coupling_bits<<<setup_blocks(packing_.half), setup_threads>>>(
+              canonical.data(), couplings_[d].data(), packing_, sample, layout_, Direction(d), size_);
+          CHECK_CUDA(cudaGetLastError());
+        }
+      }
+    }
+    CHECK_CUDA(cudaDeviceSynchronize());
+  }
+
+  // Index: the colour.
+  DeviceBuffer<std::uint32_t> spins_[2];                           ///< Packing::spin
+  DeviceBuffer<std::uint32_t> couplings_[spin_glass::directions];  ///< Packing::coupling, of the red sites
+  DeviceBuffer<std::uint32_t> states_[2];                          ///< [word of state][word][element]
+  Timer timer_;
+};
+
+/// An Engine, a MultispinSimulation, for the problem.
+template <class Engine>
+std::unique_ptr<spin_glass::Simulation> make_multispin(const spin_glass::Problem& problem,
+                                                       const spin_glass::Launch& launch, int interleaved) {
+  const Packing packing = amsc::packing(problem, *launch.samples_per_word, interleaved);
+  refuse_large_problem(problem, launch, Engine::bytes_needed(problem, packing));
+  return std::make_unique<Engine>(problem, launch, packing);
+}
+
+/// Calls f.operator()<G>() for the generator G of this name.
+template <class F>
+auto with_generator(spin_glass::Generator generator, F f) {
+  switch (generator) {
+    case spin_glass::Generator::minstd:
+      return f.template operator()<prng::Minstd>();
+    case spin_glass::Generator::parisi_rapuano:
+      return f.template operator()<prng::ParisiRapuano>();
+    case spin_glass::Generator::mt19937:
+      return f.template operator()<prng::Mt19937>();
+    case spin_glass::Generator::philox:
+      return f.template operator()<prng::Philox<>>();
+    default:
+      throw std::logic_error("with_generator: a generator that was not listed");
+  }
+}
+
+}  // namespace psflip::PSFLIP_PLATFORM
