@@ -1,8 +1,10 @@
 // What CUDA on host threads costs, on one core unless PSFLIP_CPU_WORKERS says otherwise.
 //
 // Built with -O3, one core of 2025 is expected to give: no_barrier >= 150 M sites/s, one_barrier >= 15 M sites/s,
-// launch of one block <= 2 us.
+// launch of one block <= 2 us. A turn of a block in a cluster <= 10 us: it is
+// two switches of host threads.
 #include <benchmark/benchmark.h>
+#include <cooperative_groups.h>
 
 #include <cstdint>
 #include <cstdlib>
@@ -72,6 +74,35 @@ void launch(benchmark::State& state) {
   CHECK_CUDA(cudaGetLastError());
 }
 BENCHMARK(launch)->ArgNames({"blocks", "threads"})->Args({1, 1})->Args({1, 256})->Args({64, 64});
+
+constexpr int cluster_barriers = 100;
+
+__global__ void wait_often() {
+  for (int i = 0; i < cluster_barriers; ++i) cooperative_groups::this_cluster().sync();
+}
+
+void cluster_barrier(benchmark::State& state) {
+  cudaLaunchAttribute attribute{};
+  attribute.id = cudaLaunchAttributeClusterDimension;
+  attribute.val.clusterDim.x = static_cast<unsigned>(state.range(0));
+  attribute.val.clusterDim.y = attribute.val.clusterDim.z = 1;
+  cudaLaunchConfig_t config{};
+  config.gridDim = static_cast<unsigned>(state.range(0));
+  config.blockDim = static_cast<unsigned>(state.range(1));
+  config.attrs = &attribute;
+  config.numAttrs = 1;
+  for (auto _ : state) {
+    CHECK_CUDA(cudaLaunchKernelEx(&config, wait_often));
+    CHECK_CUDA(cudaDeviceSynchronize());
+  }
+  state.SetItemsProcessed(state.iterations() * cluster_barriers);
+}
+BENCHMARK(cluster_barrier)
+    ->ArgNames({"blocks", "threads"})
+    ->Args({2, 32})
+    ->Args({8, 32})
+    ->Args({8, 256})
+    ->UseRealTime();
 
 }  // namespace
 }  // namespace psflip::PSFLIP_PLATFORM

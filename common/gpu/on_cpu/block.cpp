@@ -1,11 +1,14 @@
 #include "block.hpp"
 
+#include <link.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
 #include <string>
+#include <utility>
 
 #include "crash.hpp"
 #include "fiber.hpp"
@@ -24,9 +27,34 @@ void only_one_dies() {
   mutex.lock();
 }
 
+/// The thread_local variables of this host thread that belong to the program or library that this code is a part of.
+std::span<std::byte> thread_local_variables() {
+  std::span<std::byte> found;
+  const auto look = [](dl_phdr_info* module, std::size_t, void* result) {
+    for (int i = 0; i < module->dlpi_phnum; ++i) {
+      if (module->dlpi_phdr[i].p_type != PT_TLS || module->dlpi_tls_data == nullptr) continue;
+      auto* begin = static_cast<std::byte*>(module->dlpi_tls_data);
+      const std::size_t bytes = module->dlpi_phdr[i].p_memsz;
+      if (reinterpret_cast<std::uintptr_t>(&place) - reinterpret_cast<std::uintptr_t>(begin) >= bytes) continue;
+      *static_cast<std::span<std::byte>*>(result) = {begin, bytes};
+      return 1;
+    }
+    return 0;
+  };
+  dl_iterate_phdr(look, &found);
+  return found;
+}
+
+bool same_place(const std::source_location& a, const std::source_location& b) {
+  return a.line() == b.line() && a.column() == b.column() && a.file_name() == b.file_name();
+}
+
 }  // namespace
 
-Block::Block() : random_(settings().seed) { use_crash_stack(); }
+Block::Block() : alone_{.blocks = {this}, .where = {}, .sync = {}}, random_(settings().seed) {
+  static_shared_ = thread_local_variables();
+  use_crash_stack();
+}
 Block::~Block() = default;
 
 inline void Block::wait() {
@@ -35,30 +63,29 @@ inline void Block::wait() {
   self->suspend();
 }
 
-void Block::begin_launch(uint3 grid, uint3 block, std::size_t dynamic_shared_bytes, ThreadLoop loop,
-                         const void* kernel_call) {
-  loop_ = loop;
-  kernel_call_ = kernel_call;
-  place.grid_extent = grid;
-  place.block_extent = block;
+void Block::begin_launch(const Grid& grid) {
+  thread_loop_ = grid.thread_loop;
+  kernel_call_ = grid.kernel_call;
+  gridDim = grid.extent;
+  blockDim = extent_ = grid.block_extent;
   order_threads();
 
-  dynamic_shared_bytes_ = dynamic_shared_bytes;
-  const std::size_t needed = dynamic_shared_bytes + shared_alignment + red_zone;
+  dynamic_shared_bytes_ = grid.dynamic_shared_bytes;
+  const std::size_t needed = dynamic_shared_bytes_ + shared_alignment + red_zone;
 #ifdef CUDA_ON_CPU_ASAN
   ASAN_UNPOISON_MEMORY_REGION(dynamic_memory_.data(), dynamic_memory_.size());
 #endif
   if (dynamic_memory_.size() < needed) dynamic_memory_.resize(needed);
   void* start = dynamic_memory_.data();
   std::size_t space = dynamic_memory_.size();
-  dynamic_shared_ = static_cast<std::byte*>(std::align(shared_alignment, dynamic_shared_bytes, start, space));
+  dynamic_shared_ = static_cast<std::byte*>(std::align(shared_alignment, dynamic_shared_bytes_, start, space));
 #ifdef CUDA_ON_CPU_ASAN
-  ASAN_POISON_MEMORY_REGION(dynamic_shared_ + dynamic_shared_bytes, space - dynamic_shared_bytes);
+  ASAN_POISON_MEMORY_REGION(dynamic_shared_ + dynamic_shared_bytes_, space - dynamic_shared_bytes_);
 #endif
 }
 
 void Block::order_threads() {
-  const uint3 n = place.block_extent;
+  const uint3 n = extent_;
   order_.clear();
   for (unsigned z = 0; z < n.z; ++z)
     for (unsigned y = 0; y < n.y; ++y)
@@ -67,24 +94,54 @@ void Block::order_threads() {
 }
 
 void Block::run(uint3 block_index) {
-  place.block = block_index;
+  begin(block_index, &alone_, 0);
+  while (!go_on())
+    if (!alone_.open_barrier()) alone_.die_of_deadlock();
+  end();
+}
+
+void Block::begin(uint3 block_index, Cluster* cluster, unsigned rank) {
+  place.block = index_ = block_index;
   next_ = 0;
   live_ = order_.size();
+  cluster_ = cluster;
+  rank_ = rank;
+  alone_.where.reset();
+  arrival_.clear();
   if (settings().schedule == Schedule::shuffled) std::shuffle(order_.begin(), order_.end(), random_);
+#ifdef CUDA_ON_CPU_ASAN
+  ASAN_UNPOISON_MEMORY_REGION(dynamic_shared_, dynamic_shared_bytes_);
+#endif
   if (settings().schedule != Schedule::forward && dynamic_shared_bytes_ > 0)
     std::memset(dynamic_shared_, rubbish, dynamic_shared_bytes_);
 
   running_block = this;
   block_begins_.release();
+}
+
+bool Block::go_on() {
   while (live_ > 0) {
     running_ = next_fiber();
+    if (running_ == nullptr) return false;
     place.thread = running_->thread_index;
     running_->resume();
   }
+  return true;
+}
+
+void Block::end() {
   block_ends_.acquire();
   running_block = nullptr;
   free_.insert(free_.end(), resting_.begin(), resting_.end());
   resting_.clear();
+}
+
+void Block::give_up_shared_memory() {
+  if (dynamic_shared_bytes_ == 0) return;
+  std::memset(dynamic_shared_, rubbish, dynamic_shared_bytes_);  // in ThreadSanitizer's eyes too
+#ifdef CUDA_ON_CPU_ASAN
+  ASAN_POISON_MEMORY_REGION(dynamic_shared_, dynamic_shared_bytes_);
+#endif
 }
 
 bool Block::wait_for_block() {
@@ -105,7 +162,7 @@ void Block::end_launch() {
 Fiber* Block::next_fiber() {
   const bool shuffled = settings().schedule == Schedule::shuffled;
   if (first_runnable_ == runnable_.size() && next_ == order_.size() && !complete_without_returned_lanes())
-    die_of_deadlock();
+    return nullptr;
   const bool can_start = next_ < order_.size(), can_go_on = first_runnable_ < runnable_.size();
   if (can_start && (!can_go_on || !shuffled || random_() % 2 == 0)) return free_fiber();
 
@@ -125,7 +182,7 @@ Fiber* Block::free_fiber() {
   if (free_.empty()) {
     const auto work = [](void* self) {
       Block& block = *static_cast<Block*>(self);
-      block.loop_(block.kernel_call_, block);
+      block.thread_loop_(block.kernel_call_, block);
     };
     fibers_.push_back(std::make_unique<Fiber>(work, this, fibers_.size()));
     return fibers_.back().get();
@@ -139,8 +196,7 @@ int Block::barrier(bool predicate, std::source_location where) {
   const RuntimeCode runtime;
   if (at_barrier_.empty()) {
     barrier_where_ = where;
-  } else if (barrier_where_.line() != where.line() || barrier_where_.column() != where.column() ||
-             barrier_where_.file_name() != where.file_name()) {
+  } else if (!same_place(barrier_where_, where)) {
     die("waits at another barrier than the threads before it, which are at", where, barrier_where_);
   }
   SyncPoint& sync = barrier_sync_[barrier_parity_];
@@ -163,7 +219,7 @@ void Block::open_barrier() {
 
 WarpValues Block::exchange(WarpOperation operation, unsigned mask, std::uint64_t value, std::source_location where) {
   const RuntimeCode runtime;
-  const unsigned warp = thread_number() / 32, lane_bit = 1u << lane();
+  const unsigned warp = thread_number(place.thread) / 32, lane_bit = 1u << lane();
   const std::size_t lanes = std::min<std::size_t>(32, order_.size() - warp * 32);
   if (lanes < 32) mask &= (1u << lanes) - 1;  // the last warp of a block may be a part of one
   if (!(mask & lane_bit)) die("calls a warp operation whose mask leaves it out", where);
@@ -188,7 +244,7 @@ WarpValues Block::exchange(WarpOperation operation, unsigned mask, std::uint64_t
   }
   wait();
   if (operation == WarpOperation::sync) sync->acquire();
-  return delivered_[thread_number()];
+  return delivered_[thread_number(place.thread)];
 }
 
 void Block::complete(Exchange& exchange) {
@@ -204,17 +260,82 @@ bool Block::complete_without_returned_lanes() {
     unsigned waiting = 0;
     for (const Exchange& other : exchanges_)
       if (other.warp == it->warp) waiting |= other.values.lanes;
-    for (const Fiber* fiber : at_barrier_) {
-      const uint3 t = fiber->thread_index, n = place.block_extent;
-      const unsigned number = (t.z * n.y + t.y) * n.x + t.x;
-      if (number / 32 == it->warp) waiting |= 1u << number % 32;
-    }
+    for (const auto* barrier : {&at_barrier_, &at_cluster_barrier_})
+      for (const Fiber* fiber : *barrier) {
+        const unsigned number = thread_number(fiber->thread_index);
+        if (number / 32 == it->warp) waiting |= 1u << number % 32;
+      }
     if (it->mask & waiting & ~it->values.lanes) continue;
     complete(*it);
     exchanges_.erase(it);
     return true;
   }
   return false;
+}
+
+void Block::arrive_at_cluster(std::source_location where) {
+  const RuntimeCode runtime;
+  Cluster& cluster = *cluster_;
+  arrival_.resize(order_.size());
+  std::uint64_t& arrival = arrival_[thread_number(place.thread)];
+  if (arrival != 0) die("comes to the barrier of the cluster again, and has not waited there", where);
+  if (cluster.where && !same_place(*cluster.where, where))
+    die("comes to another barrier of the cluster than the threads before it, which are at", where, *cluster.where);
+  cluster.where = where;
+  arrival = cluster.phase;
+  cluster.sync[arrival % 2].release();
+}
+
+void Block::wait_for_cluster(std::source_location where) {
+  const RuntimeCode runtime;
+  const unsigned number = thread_number(place.thread);
+  const std::uint64_t phase = number < arrival_.size() ? std::exchange(arrival_[number], 0) : 0;
+  if (phase == 0) die("waits at the barrier of the cluster, and has not arrived there", where);
+  if (phase == cluster_->phase) {
+    at_cluster_barrier_.push_back(running_);
+    wait();
+  }
+  cluster_->sync[phase % 2].acquire();
+}
+
+/// How many of the threads that have not returned have come to the cluster's barrier. Called when all of them wait.
+std::size_t Block::arrived_at_cluster() const {
+  std::size_t count = at_cluster_barrier_.size();
+  const auto look = [&](const Fiber* fiber) {
+    const unsigned number = thread_number(fiber->thread_index);
+    count += number < arrival_.size() && arrival_[number] == cluster_->phase;
+  };
+  std::for_each(at_barrier_.begin(), at_barrier_.end(), look);
+  for (const Exchange& e : exchanges_) std::for_each_n(e.waiting.begin(), e.waiting_count, look);
+  return count;
+}
+
+bool Cluster::open_barrier() {
+  for (const Block* block : blocks)
+    if (block->arrived_at_cluster() < block->live_) return false;
+  for (Block* block : blocks) {
+    block->runnable_.insert(block->runnable_.end(), block->at_cluster_barrier_.begin(),
+                            block->at_cluster_barrier_.end());
+    block->at_cluster_barrier_.clear();
+  }
+  ++phase;
+  where.reset();
+  return true;
+}
+
+void* Block::in_shared_memory_of(int rank, const void* address, std::source_location where) const {
+  const RuntimeCode runtime;
+  if (rank < 0 || static_cast<std::size_t>(rank) >= cluster_->blocks.size())
+    die("asks for the shared memory of a block that its cluster does not have", where);
+  const Block& other = *cluster_->blocks[static_cast<std::size_t>(rank)];
+  const auto offset_from = [&](const std::byte* begin) {
+    return reinterpret_cast<std::uintptr_t>(address) - reinterpret_cast<std::uintptr_t>(begin);
+  };
+  if (const auto offset = offset_from(dynamic_shared_); offset <= dynamic_shared_bytes_)
+    return other.dynamic_shared_ + offset;
+  if (const auto offset = offset_from(static_shared_.data()); offset <= static_shared_.size())
+    return other.static_shared_.data() + offset;
+  die("asks for the place of what is not in its shared memory", where);
 }
 
 void Block::die(const char* what, std::source_location where) const {
@@ -230,17 +351,38 @@ void Block::die(const char* what, std::source_location where, std::source_locati
   die((std::string(what) + "\n" + place_of_others).c_str(), where);
 }
 
-void Block::die_of_deadlock() const {
+void Cluster::die_of_deadlock() const {
   only_one_dies();
-  std::fprintf(stderr, "deadlock in block (%u,%u,%u): %zu of its %zu threads wait for threads that will not come\n",
-               place.block.x, place.block.y, place.block.z, live_, order_.size());
-  if (!at_barrier_.empty())
-    std::fprintf(stderr, "%s:%u: %zu threads wait at this barrier\n", barrier_where_.file_name(),
-                 static_cast<unsigned>(barrier_where_.line()), at_barrier_.size());
-  for (const Exchange& e : exchanges_)
-    std::fprintf(stderr, "%s:%u: warp %u, lanes %08x of mask %08x wait at this warp operation\n", e.where.file_name(),
-                 static_cast<unsigned>(e.where.line()), e.warp, e.values.lanes, e.mask);
+  std::size_t live = 0, all = 0;
+  for (const Block* block : blocks) {
+    live += block->live_;
+    all += block->order_.size();
+  }
+  const uint3 first = blocks[0]->index_;
+  std::fprintf(stderr, "deadlock in %s (%u,%u,%u): %zu of its %zu threads wait for threads that will not come\n",
+               blocks.size() > 1 ? "the cluster of block" : "block", first.x, first.y, first.z, live, all);
+  for (const Block* block : blocks) block->say_where_threads_wait();
   std::abort();
+}
+
+void Block::say_where_threads_wait() const {
+  const auto say_place = [this](std::source_location where) {
+    std::fprintf(stderr, "%s:%u: ", where.file_name(), static_cast<unsigned>(where.line()));
+    if (blocks_in_cluster() > 1) std::fprintf(stderr, "block (%u,%u,%u): ", index_.x, index_.y, index_.z);
+  };
+  if (!at_barrier_.empty()) {
+    say_place(barrier_where_);
+    std::fprintf(stderr, "%zu threads wait at this barrier\n", at_barrier_.size());
+  }
+  if (!at_cluster_barrier_.empty()) {
+    say_place(*cluster_->where);
+    std::fprintf(stderr, "%zu threads wait at this barrier of the cluster\n", at_cluster_barrier_.size());
+  }
+  for (const Exchange& e : exchanges_) {
+    say_place(e.where);
+    std::fprintf(stderr, "warp %u, lanes %08x of mask %08x wait at this warp operation\n", e.warp, e.values.lanes,
+                 e.mask);
+  }
 }
 
 }  // namespace cuda_on_cpu

@@ -3,14 +3,18 @@
 /// The threads of a block run one after the other in a plain loop on a fiber. When a thread has to wait for others
 /// (a barrier, a warp operation) its fiber is put aside, and a second fiber goes on with the loop: a kernel without
 /// barriers pays nothing for them. Fibers stay in the loop from block to block, until the launch ends.
+///
+/// The blocks of a cluster each have a host thread of their own, and take turns (cluster.hpp).
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <random>
 #include <source_location>
+#include <span>
 #include <vector>
 
 #include "sanitizers.hpp"
@@ -22,31 +26,63 @@ class Fiber;
 
 /// Where the running CUDA thread is. A copy for every host thread; set before a CUDA thread runs or goes on.
 struct Place {
-  uint3 thread{}, block{}, block_extent{1, 1, 1}, grid_extent{1, 1, 1};
+  uint3 thread{}, block{};
 };
 inline constinit thread_local Place place{};
+/// The extents of its block and grid. Variables and no macros, because members of cudaLaunchConfig_t have these names.
+inline constinit thread_local dim3 blockDim{}, gridDim{};
 
 /// What the lanes of a warp bring to a warp operation.
 struct WarpValues {
   std::array<std::uint64_t, 32> value{};  ///< by lane
   unsigned lanes = 0;                     ///< those that came
 };
-enum class WarpOperation { shuffle, vote, sync };
+enum class WarpOperation { shuffle, vote, sync, sum };
+
+class Block;
+
+/// Blocks that share a barrier and may touch each other's shared memory. A block that was launched without a cluster is
+/// alone in one.
+struct Cluster {
+  std::vector<Block*> blocks;                 ///< by rank
+  std::uint64_t phase = 1;                    ///< of the barrier: the next one begins when it opens
+  std::optional<std::source_location> where;  ///< the barrier to which threads came in this phase; none if none did
+  SyncPoint sync[2];                          ///< of even and odd phases: whoever leaves may reach the next one early
+
+  /// Called when no thread can go on: opens the barrier if all threads that have not returned have come to it.
+  bool open_barrier();
+  /// Ends the program with a message that says where all threads wait.
+  [[noreturn]] void die_of_deadlock() const;
+};
+
+/// A kernel with its arguments, and what it is launched on.
+struct Grid {
+  uint3 extent, block_extent, cluster_extent;  ///< in blocks, in threads, in blocks
+  std::size_t dynamic_shared_bytes;
+  /// Runs CUDA threads, as long as start_thread() gives one.
+  void (*thread_loop)(const void* kernel_call, Block& block);
+  const void* kernel_call;
+};
 
 class Block {
  public:
-  /// Runs CUDA threads, as long as start_thread() gives one.
-  using ThreadLoop = void (*)(const void* kernel_call, Block& block);
-
   Block();
   ~Block();
 
-  /// Before the first block of a launch: its shape, its bytes of dynamic shared memory, its kernel.
-  void begin_launch(uint3 grid, uint3 block, std::size_t dynamic_shared_bytes, ThreadLoop loop,
-                    const void* kernel_call);
-  /// Runs all threads of one block.
+  /// Before the first block of a launch.
+  void begin_launch(const Grid& grid);
+  /// Runs all threads of one block, alone in its cluster.
   void run(uint3 block_index);
   void end_launch();
+
+  // ---- a block in turn with others of its cluster: begin, go on until it has returned, end
+  void begin(uint3 block_index, Cluster* cluster, unsigned rank);
+  /// Runs threads until none can go on. Returns whether all have returned.
+  bool go_on();
+  void end();
+  /// The block has ended, others of its cluster have not: whoever touches its shared memory now makes a mistake. Fills
+  /// the dynamic part with rubbish, which the sanitizers see.
+  void give_up_shared_memory();
 
   // ---- the thread loop
   /// Makes the next CUDA thread the running one; false if all have been started.
@@ -72,14 +108,24 @@ class Block {
   /// Waits until all lanes of `mask` that have not returned are here with the same mask and operation, and returns what
   /// each lane brought.
   WarpValues exchange(WarpOperation operation, unsigned mask, std::uint64_t value, std::source_location where);
-  unsigned lane() const { return thread_number() % 32; }
+  unsigned lane() const { return thread_number(place.thread) % 32; }
   void* dynamic_shared() { return dynamic_shared_; }
+  /// Says that this thread has come to the cluster's barrier.
+  void arrive_at_cluster(std::source_location where);
+  /// Waits until all threads of the cluster that have not returned have done so too.
+  void wait_for_cluster(std::source_location where);
+  unsigned rank_in_cluster() const { return rank_; }
+  unsigned blocks_in_cluster() const { return static_cast<unsigned>(cluster_->blocks.size()); }
+  /// What lies in the shared memory of another block where `address` lies in this one's.
+  void* in_shared_memory_of(int rank, const void* address, std::source_location where) const;
   /// Ends the program with a message that names the running block and thread.
   [[noreturn]] void die(const char* what, std::source_location where) const;
   /// The same for two places that do not fit together: where the running thread is, and where others wait.
   [[noreturn]] void die(const char* what, std::source_location where, std::source_location others) const;
 
  private:
+  friend Cluster;
+
   struct Exchange {
     WarpOperation operation;
     unsigned warp, mask, arrived = 0;
@@ -90,22 +136,22 @@ class Block {
     std::shared_ptr<SyncPoint> sync = std::make_shared<SyncPoint>();
   };
 
-  unsigned thread_number() const {
-    return (place.thread.z * place.block_extent.y + place.thread.y) * place.block_extent.x + place.thread.x;
-  }
+  unsigned thread_number(uint3 thread) const { return (thread.z * extent_.y + thread.y) * extent_.x + thread.x; }
   void order_threads();
-  Fiber* next_fiber();
+  Fiber* next_fiber();  // null if no thread can go on
   Fiber* free_fiber();
   void wait();
   void open_barrier();
   void complete(Exchange& exchange);
   bool complete_without_returned_lanes();
-  [[noreturn]] void die_of_deadlock() const;
+  std::size_t arrived_at_cluster() const;
+  void say_where_threads_wait() const;
 
+  uint3 extent_{1, 1, 1};
   std::vector<uint3> order_;  ///< the threads of the block, in the order in which they start
   std::size_t next_ = 0;      ///< the first of them that has not started
   std::size_t live_ = 0;      ///< threads that have not returned
-  ThreadLoop loop_ = nullptr;
+  void (*thread_loop_)(const void*, Block&) = nullptr;
   const void* kernel_call_ = nullptr;
 
   std::vector<std::unique_ptr<Fiber>> fibers_;
@@ -125,9 +171,18 @@ class Block {
   std::vector<Exchange> exchanges_;
   std::vector<WarpValues> delivered_;  ///< by thread number
 
+  Cluster alone_;
+  Cluster* cluster_ = &alone_;
+  unsigned rank_ = 0;
+  uint3 index_{};
+  std::vector<Fiber*> at_cluster_barrier_;
+  std::vector<std::uint64_t>
+      arrival_;  ///< by thread number: the phase that it came in, if it has not waited yet; else 0
+
   std::vector<std::byte> dynamic_memory_;
   std::byte* dynamic_shared_ = nullptr;
   std::size_t dynamic_shared_bytes_ = 0;
+  std::span<std::byte> static_shared_;  ///< the host thread's thread_local variables, __shared__ ones among them
   std::mt19937_64 random_;
 };
 

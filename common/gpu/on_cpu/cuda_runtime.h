@@ -6,9 +6,10 @@
 ///   device_functions.hpp  threadIdx, __syncthreads, __shfl_sync, atomicAdd, ...: what kernels call
 ///   launch.hpp            kernel<<<...>>>(...), after rewrite_launches
 ///   block.hpp             one thread block: the barrier and the warp operations are in block.cpp
+///   cluster.hpp           clusters of blocks; <cooperative_groups.h> is what kernels see of them
 ///   fiber.hpp             the stacks that waiting threads keep
 ///   pool.hpp              the host threads that run the blocks of a grid
-///   streams.hpp           streams and events
+///   streams.hpp           streams, events, captured graphs
 ///   memory.hpp            device memory, pinned memory, copies
 ///   symbols.hpp           __constant__ variables
 ///   texture.hpp           linear texture objects

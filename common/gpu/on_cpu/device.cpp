@@ -95,6 +95,9 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int dev
     case cudaDevAttrMaxSharedMemoryPerBlockOptin:
       *value = static_cast<int>(p.sharedMemPerBlockOptin);
       return cudaSuccess;
+    case cudaDevAttrClusterLaunch:
+      *value = 1;
+      return cudaSuccess;
   }
   return report(cudaErrorInvalidValue);
 }

@@ -31,9 +31,13 @@ enum cudaDeviceAttr {
   cudaDevAttrL2CacheSize = 38,
   cudaDevAttrMaxTexture1DLinearWidth = 69,
   cudaDevAttrMaxSharedMemoryPerBlockOptin = 97,
+  cudaDevAttrClusterLaunch = 120,
 };
 
-enum cudaFuncAttribute { cudaFuncAttributeMaxDynamicSharedMemorySize = 8 };
+enum cudaFuncAttribute {
+  cudaFuncAttributeMaxDynamicSharedMemorySize = 8,
+  cudaFuncAttributeNonPortableClusterSizeAllowed = 14,
+};
 
 inline constexpr int warp_size = 32;
 inline constexpr int max_threads_per_block = 1024;

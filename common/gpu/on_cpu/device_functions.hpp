@@ -16,8 +16,9 @@
 namespace cuda_on_cpu {
 
 // ---- indices
-// Values and not variables: CUDA threads take turns on one host thread, so that ThreadSanitizer would take the changes
-// of a variable for races. For the same reason these functions are not instrumented.
+// threadIdx and blockIdx are values and not variables: CUDA threads take turns on one host thread, so that
+// ThreadSanitizer would take the changes of a variable for races. For the same reason these functions are not
+// instrumented.
 #ifdef CUDA_ON_CPU_TSAN
 #define CUDA_ON_CPU_INDEX __attribute__((noinline, no_sanitize_thread)) inline
 #else
@@ -25,14 +26,10 @@ namespace cuda_on_cpu {
 #endif
 CUDA_ON_CPU_INDEX uint3 this_thread() { return place.thread; }
 CUDA_ON_CPU_INDEX uint3 this_block() { return place.block; }
-CUDA_ON_CPU_INDEX uint3 block_extent() { return place.block_extent; }
-CUDA_ON_CPU_INDEX uint3 grid_extent() { return place.grid_extent; }
 CUDA_ON_CPU_INDEX Block& block_of_this_thread() { return *running_block; }
 #undef CUDA_ON_CPU_INDEX
 #define threadIdx (::cuda_on_cpu::this_thread())
 #define blockIdx (::cuda_on_cpu::this_block())
-#define blockDim (::cuda_on_cpu::block_extent())
-#define gridDim (::cuda_on_cpu::grid_extent())
 inline constexpr int warpSize = 32;
 
 // ---- block barriers
@@ -63,6 +60,16 @@ inline int __any_sync(unsigned mask, int predicate, Where where = Where::current
 }
 inline int __all_sync(unsigned mask, int predicate, Where where = Where::current()) {
   return __ballot_sync(mask, predicate == 0, where) == 0;
+}
+
+inline unsigned __reduce_add_sync(unsigned mask, unsigned value, Where where = Where::current()) {
+  const WarpValues values = block_of_this_thread().exchange(WarpOperation::sum, mask, value, where);
+  unsigned sum = 0;
+  for (const std::uint64_t v : values.value) sum += static_cast<unsigned>(v);
+  return sum;
+}
+inline int __reduce_add_sync(unsigned mask, int value, Where where = Where::current()) {
+  return static_cast<int>(__reduce_add_sync(mask, static_cast<unsigned>(value), where));
 }
 
 /// What lane `source` brought; this lane's own value if `source` is not in the mask (on a device: undefined).
@@ -171,11 +178,11 @@ T __ldcg(const T* address) {
   return *address;
 }
 template <class T>
-void __stcs(T* address, T value) {
+void __stcs(T* address, std::type_identity_t<T> value) {
   *address = value;
 }
 template <class T>
-void __stcg(T* address, T value) {
+void __stcg(T* address, std::type_identity_t<T> value) {
   *address = value;
 }
 
@@ -200,6 +207,13 @@ inline unsigned __brev(unsigned x) {
   unsigned reversed = 0;
   for (int i = 0; i < 32; ++i) reversed |= (x >> i & 1) << (31 - i);
   return reversed;
+}
+/// The four of the eight bytes of y:x, numbered from the lowest, that the digits of `selector` name (from the lowest).
+inline unsigned __byte_perm(unsigned x, unsigned y, unsigned selector) {
+  const std::uint64_t bytes = std::uint64_t{y} << 32 | x;
+  unsigned result = 0;
+  for (int i = 0; i < 32; i += 8) result |= static_cast<unsigned>(bytes >> (selector >> i / 2 & 7) * 8 & 0xff) << i;
+  return result;
 }
 inline unsigned __float_as_uint(float x) { return std::bit_cast<unsigned>(x); }
 inline float __uint_as_float(unsigned x) { return std::bit_cast<float>(x); }

@@ -21,9 +21,15 @@ constexpr Entry entries[] = {
     ENTRY(cudaErrorInvalidMemcpyDirection, "invalid copy direction for memcpy"),
     ENTRY(cudaErrorInvalidDevice, "invalid device ordinal"),
     ENTRY(cudaErrorInvalidResourceHandle, "invalid resource handle"),
+    ENTRY(cudaErrorIllegalState, "the operation cannot be performed in the present state"),
     ENTRY(cudaErrorNotReady, "device not ready"),
     ENTRY(cudaErrorPeerAccessAlreadyEnabled, "peer access is already enabled"),
     ENTRY(cudaErrorPeerAccessNotEnabled, "peer access has not been enabled"),
+    ENTRY(cudaErrorStreamCaptureUnsupported, "operation not permitted when stream is capturing"),
+    ENTRY(cudaErrorStreamCaptureInvalidated, "operation failed due to a previous error during capture"),
+    ENTRY(cudaErrorStreamCaptureImplicit,
+          "operation would make the legacy stream depend on a capturing blocking stream"),
+    ENTRY(cudaErrorInvalidClusterSize, "a kernel launch error has occurred due to cluster misconfiguration"),
 };
 #undef ENTRY
 

@@ -1,6 +1,7 @@
 /// A stack that can be left in the middle of a function and entered again. Boost.Context does the switching.
 #pragma once
 
+#include <atomic>
 #include <boost/context/fiber.hpp>
 #include <cstddef>
 #include <utility>
@@ -29,6 +30,8 @@ class alignas(64) Fiber {
   void suspend();
   /// No work is going on: the last call of `work` has returned.
   bool idle() const { return idle_; }
+  /// How many there are in the program.
+  static std::size_t count() { return count_.load(std::memory_order_relaxed); }
 
   uint3 thread_index{};  ///< of the CUDA thread that waits on this fiber
 
@@ -39,6 +42,7 @@ class alignas(64) Fiber {
   Work work_;
   void* argument_;
   bool idle_ = true, ending_ = false;
+  static inline std::atomic<std::size_t> count_ = 0;
 
   // for the sanitizers: the two stacks, and ThreadSanitizer's two contexts
   const void* host_stack_ = nullptr;

@@ -19,19 +19,20 @@ struct LaunchConfiguration {
   dim3 grid, block;
   std::size_t dynamic_shared_bytes = 0;
   cudaStream_t stream = nullptr;
+  dim3 cluster;  // 1 block unless cudaLaunchKernelEx says otherwise
 };
 
 /// What stands between <<< and >>>, converted as the arguments of a function are.
 inline LaunchConfiguration launch_configuration(dim3 grid, dim3 block, std::size_t dynamic_shared_bytes = 0,
                                                 cudaStream_t stream = nullptr) {
-  return {grid, block, dynamic_shared_bytes, stream};
+  return {grid, block, dynamic_shared_bytes, stream, dim3()};
 }
 
 /// The checks of the CUDA runtime. `kernel` is null where its address is not known (a template whose arguments follow
 /// from the call): then it may have all the dynamic shared memory that the device has.
 cudaError_t check_launch(const LaunchConfiguration& configuration, const void* kernel);
 
-/// Raises what a kernel may have of dynamic shared memory.
+/// Raises what a kernel may have of dynamic shared memory, or lets it have clusters of more than 8 blocks.
 cudaError_t set_function_attribute(const void* kernel, cudaFuncAttribute attribute, int value);
 template <class... P>
 cudaError_t cudaFuncSetAttribute(void (*kernel)(P...), cudaFuncAttribute attribute, int value) {
@@ -51,6 +52,18 @@ __attribute__((flatten)) void run_threads(const void* kernel_call, Block& block)
   } while (block.wait_for_block());
 }
 
+/// Puts the call of a kernel into a stream, if check_launch lets it.
+template <class Kernel, class... A>
+cudaError_t launch_kernel(const LaunchConfiguration& configuration, const void* address, Kernel kernel,
+                          std::tuple<A...> arguments) {
+  if (const cudaError_t error = check_launch(configuration, address)) return report(error);
+  enqueue_kernel(configuration.stream, [c = configuration, kernel, all = std::move(arguments)] {
+    const auto call = [&] { std::apply(kernel, all); };
+    run_grid({c.grid, c.block, c.cluster, c.dynamic_shared_bytes, run_threads<decltype(call)>, &call});
+  });
+  return cudaSuccess;
+}
+
 /// A kernel with its launch configuration, waiting for its arguments.
 template <class Kernel>
 class Launch {
@@ -61,11 +74,7 @@ class Launch {
   /// Puts the launch into its stream. Errors go to cudaGetLastError, as in CUDA.
   template <class... A>
   void operator()(A... arguments) const {
-    if (report(check_launch(configuration_, address_)) != cudaSuccess) return;
-    enqueue_kernel(configuration_.stream, [c = configuration_, kernel = kernel_, all = std::tuple<A...>(arguments...)] {
-      const auto call = [&] { std::apply(kernel, all); };
-      run_grid(c.grid, c.block, c.dynamic_shared_bytes, run_threads<decltype(call)>, &call);
-    });
+    launch_kernel(configuration_, address_, kernel_, std::tuple<A...>(arguments...));
   }
 
  private:
@@ -90,6 +99,41 @@ const void* kernel_address(void (*kernel)(P...)) {
           return nullptr;                                                                                  \
       }(0),                                                                                                \
       [=](auto... cuda_on_cpu_arguments) { kernel(cuda_on_cpu_arguments...); })
+
+// ---- launches with attributes
+
+enum cudaLaunchAttributeID { cudaLaunchAttributeIgnore = 0, cudaLaunchAttributeClusterDimension = 4 };
+union cudaLaunchAttributeValue {
+  struct {
+    unsigned x, y, z;
+  } clusterDim;  ///< in blocks; the grid's extent is a multiple
+};
+struct cudaLaunchAttribute {
+  cudaLaunchAttributeID id;
+  cudaLaunchAttributeValue val;
+};
+struct cudaLaunchConfig_t {
+  dim3 gridDim, blockDim;
+  std::size_t dynamicSmemBytes;
+  cudaStream_t stream;
+  cudaLaunchAttribute* attrs;
+  unsigned numAttrs;
+};
+
+LaunchConfiguration launch_configuration(const cudaLaunchConfig_t& config);
+
+template <class... P, class... A>
+cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config, void (*kernel)(P...), A&&... arguments) {
+  return launch_kernel(launch_configuration(*config), reinterpret_cast<const void*>(kernel), kernel,
+                       std::tuple<P...>(std::forward<A>(arguments)...));
+}
+
+/// How many clusters of this kernel the device runs at once.
+cudaError_t max_active_clusters(int* clusters, const void* kernel, const LaunchConfiguration& configuration);
+template <class... P>
+cudaError_t cudaOccupancyMaxActiveClusters(int* clusters, void (*kernel)(P...), const cudaLaunchConfig_t* config) {
+  return max_active_clusters(clusters, reinterpret_cast<const void*>(kernel), launch_configuration(*config));
+}
 
 /// `extern __shared__ T name[];` becomes `T* name = dynamic_shared<T>();`
 template <class T>

@@ -159,7 +159,7 @@ bool direction_fits(cudaMemcpyKind kind, cudaMemoryType target, cudaMemoryType s
 cudaError_t start_copy(void* target, const void* source, std::size_t bytes, cudaMemcpyKind kind, cudaStream_t stream) {
   if (bytes == 0) return cudaSuccess;
   if (kind < cudaMemcpyHostToHost || kind > cudaMemcpyDefault) return cudaErrorInvalidMemcpyDirection;
-  if (!valid_stream(stream)) return cudaErrorInvalidResourceHandle;
+  if (const cudaError_t error = check_stream(stream)) return error;
   cudaMemoryType to, from;
   if (target == nullptr || source == nullptr || locate(target, bytes, &to) || locate(source, bytes, &from) ||
       !direction_fits(kind, to, from))
@@ -168,6 +168,10 @@ cudaError_t start_copy(void* target, const void* source, std::size_t bytes, cuda
     const DeviceMemoryAccess access(any_device);
     std::memmove(target, bytes_from, bytes);
   };
+  if (capturing(stream)) {
+    enqueue(stream, [copy, source] { copy(source); });
+    return cudaSuccess;
+  }
   if (from == cudaMemoryTypeUnregistered && settings().lazy_streams) {
     // from ordinary host memory CUDA returns once the source is safe in a buffer of its own
     const auto* begin = static_cast<const std::byte*>(source);
@@ -285,7 +289,7 @@ cudaError_t cudaMemcpyPeer(void* target, int target_device, const void* source, 
 cudaError_t cudaMemsetAsync(void* target, int value, std::size_t bytes, cudaStream_t stream) {
   cudaMemoryType type;
   if (bytes == 0) return cudaSuccess;
-  if (!valid_stream(stream)) return report(cudaErrorInvalidResourceHandle);
+  if (const cudaError_t error = check_stream(stream)) return report(error);
   if (target == nullptr || locate(target, bytes, &type) || type == cudaMemoryTypeUnregistered)
     return report(cudaErrorInvalidValue);
   cudaPointerAttributes attributes;

@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "cluster.hpp"
 #include "settings.hpp"
 
 namespace cuda_on_cpu {
@@ -73,7 +74,8 @@ class Pool {
   std::vector<std::thread> helpers_;
 };
 
-/// The k-th block to run. Shuffled: k -> a k + c mod n, a permutation if a and n have no common divisor.
+/// The k-th block, or cluster of blocks, to run. Shuffled: k -> a k + c mod n, a permutation if a and n have no common
+/// divisor.
 class BlockOrder {
  public:
   explicit BlockOrder(std::uint64_t blocks) : blocks_(blocks) {
@@ -96,35 +98,49 @@ class BlockOrder {
 
 }  // namespace
 
-void run_grid(uint3 grid, uint3 block, std::size_t dynamic_shared_bytes, Block::ThreadLoop loop,
-              const void* kernel_call) {
-  const std::uint64_t blocks = std::uint64_t{grid.x} * grid.y * grid.z;
-  const std::uint64_t share = std::max<std::uint64_t>(1, blocks / (settings().workers * 16));
-  const BlockOrder order(blocks);
+void run_grid(const Grid& grid) {
+  const uint3 cluster = grid.cluster_extent,
+              all{grid.extent.x / cluster.x, grid.extent.y / cluster.y, grid.extent.z / cluster.z};
+  const std::uint64_t clusters = std::uint64_t{all.x} * all.y * all.z;
+  const std::uint64_t blocks_in_cluster = std::uint64_t{cluster.x} * cluster.y * cluster.z;
+  const std::uint64_t threads_in_block = std::uint64_t{grid.block_extent.x} * grid.block_extent.y * grid.block_extent.z;
+  const unsigned at_once =
+      blocks_in_cluster == 1 ? settings().workers : clusters_at_once(blocks_in_cluster * threads_in_block);
+  const std::uint64_t share = std::max<std::uint64_t>(1, clusters / (at_once * 16));
+  const BlockOrder order(clusters);
   std::atomic<std::uint64_t> taken = 0;
+  std::atomic<unsigned> workers = 0;
 
-  const auto run_blocks = [&] {
-    static thread_local Block runner;
-    runner.begin_launch(grid, block, dynamic_shared_bytes, loop, kernel_call);
+  const auto run_all = [&](auto& runner) {
+    runner.begin_launch(grid);
     for (;;) {
       const std::uint64_t first = taken.fetch_add(share, std::memory_order_relaxed);
-      if (first >= blocks) break;
-      for (std::uint64_t k = first; k < std::min(first + share, blocks); ++k) {
-        const std::uint64_t b = order[k];
-        const uint3 index{static_cast<unsigned>(b % grid.x), static_cast<unsigned>(b / grid.x % grid.y),
-                          static_cast<unsigned>(b / grid.x / grid.y)};
-        runner.run(index);
+      if (first >= clusters) break;
+      for (std::uint64_t k = first; k < std::min(first + share, clusters); ++k) {
+        const std::uint64_t c = order[k];
+        runner.run({static_cast<unsigned>(c % all.x) * cluster.x, static_cast<unsigned>(c / all.x % all.y) * cluster.y,
+                    static_cast<unsigned>(c / all.x / all.y) * cluster.z});
       }
     }
     runner.end_launch();
   };
-
   static std::mutex one_grid_at_a_time;
   const std::lock_guard lock(one_grid_at_a_time);
-  if (blocks == 1 || settings().workers == 1)
-    run_blocks();
+  const auto* cluster_runners = blocks_in_cluster > 1 ? &ClusterRunner::take(at_once) : nullptr;
+  const auto work = [&] {
+    const unsigned worker = workers.fetch_add(1, std::memory_order_relaxed);
+    if (worker >= at_once) return;
+    if (cluster_runners != nullptr) {
+      run_all(*(*cluster_runners)[worker]);
+    } else {
+      static thread_local Block block;
+      run_all(block);
+    }
+  };
+  if (clusters == 1 || at_once == 1)
+    work();
   else
-    Pool::instance().run(run_blocks);
+    Pool::instance().run(work);
 }
 
 }  // namespace cuda_on_cpu

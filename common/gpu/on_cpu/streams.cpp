@@ -33,10 +33,19 @@ using WorkPtr = std::shared_ptr<Work>;
 
 }  // namespace
 
+struct Graph {
+  std::vector<std::function<void()>> actions;
+  bool valid = true;  ///< no call broke the rules of the capture
+};
+struct ExecutableGraph {
+  std::shared_ptr<const Graph> graph;
+};
+
 struct Stream {
   int device = 0;
   unsigned flags = cudaStreamDefault;
-  WorkPtr last;  ///< null if nothing was ever put in
+  WorkPtr last;                    ///< null if nothing was ever put in
+  std::unique_ptr<Graph> capture;  ///< null unless a capture is going on
 };
 
 struct Event {
@@ -59,6 +68,8 @@ class Queue {
   std::recursive_mutex mutex;
   std::set<Stream*> streams;
   std::set<Event*> events;
+  std::set<Graph*> graphs;
+  std::set<ExecutableGraph*> executables;
 
   Stream& resolve(cudaStream_t stream) { return stream == nullptr ? legacy_[current_device()] : *stream; }
 
@@ -134,10 +145,37 @@ using Lock = std::lock_guard<std::recursive_mutex>;
 
 }  // namespace
 
-bool valid_stream(cudaStream_t stream) {
+cudaError_t check_stream(cudaStream_t stream) {
   const Lock lock(queue().mutex);
-  return stream == nullptr || queue().streams.contains(stream);
+  if (stream != nullptr && !queue().streams.contains(stream)) return cudaErrorInvalidResourceHandle;
+  if (stream != nullptr)
+    return stream->capture && !stream->capture->valid ? cudaErrorStreamCaptureInvalidated : cudaSuccess;
+  // work in the default stream would have to wait for what is not being done
+  cudaError_t error = cudaSuccess;
+  for (const Stream* other : queue().streams) {
+    if (other->device != current_device() || other->flags == cudaStreamNonBlocking || !other->capture) continue;
+    other->capture->valid = false;
+    error = cudaErrorStreamCaptureImplicit;
+  }
+  return error;
 }
+
+bool capturing(cudaStream_t stream) {
+  const Lock lock(queue().mutex);
+  return queue().resolve(stream).capture != nullptr;
+}
+
+namespace {
+
+/// Why nobody can wait for a stream. Who tries while it captures, spoils the capture.
+cudaError_t check_wait(cudaStream_t stream) {
+  if (const cudaError_t error = check_stream(stream)) return error;
+  if (!capturing(stream)) return cudaSuccess;
+  stream->capture->valid = false;
+  return cudaErrorStreamCaptureUnsupported;
+}
+
+}  // namespace
 
 int device_of(cudaStream_t stream) {
   const Lock lock(queue().mutex);
@@ -146,13 +184,16 @@ int device_of(cudaStream_t stream) {
 
 void enqueue(cudaStream_t stream, std::function<void()> action) {
   const Lock lock(queue().mutex);
-  queue().add(stream, std::move(action));
+  if (const auto& capture = queue().resolve(stream).capture)
+    capture->actions.push_back(std::move(action));
+  else
+    queue().add(stream, std::move(action));
 }
 
 void enqueue_kernel(cudaStream_t stream, std::function<void()> action) {
   const Lock lock(queue().mutex);
   const int device = queue().resolve(stream).device;
-  queue().add(stream, [device, run = std::move(action)] {
+  enqueue(stream, [device, run = std::move(action)] {
     const DeviceMemoryAccess access(device);
     load_symbols(device);
     run();
@@ -174,7 +215,7 @@ cudaError_t cudaStreamCreate(cudaStream_t* stream) { return cudaStreamCreateWith
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned flags) {
   if (flags > cudaStreamNonBlocking) return report(cudaErrorInvalidValue);
   const Lock lock(queue().mutex);
-  *stream = new Stream{.device = current_device(), .flags = flags, .last = {}};
+  *stream = new Stream{.device = current_device(), .flags = flags, .last = {}, .capture = {}};
   queue().streams.insert(*stream);
   return cudaSuccess;
 }
@@ -190,20 +231,21 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream) {
 
 cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
   const Lock lock(queue().mutex);
-  if (!valid_stream(stream)) return report(cudaErrorInvalidResourceHandle);
+  if (const cudaError_t error = check_wait(stream)) return report(error);
   finish(stream);
   return cudaSuccess;
 }
 
 cudaError_t cudaStreamQuery(cudaStream_t stream) {
   const Lock lock(queue().mutex);
-  if (!valid_stream(stream)) return report(cudaErrorInvalidResourceHandle);
+  if (const cudaError_t error = check_wait(stream)) return report(error);
   return queue().poll(queue().resolve(stream).last) ? cudaSuccess : cudaErrorNotReady;
 }
 
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
   const Lock lock(queue().mutex);
-  if (!valid_stream(stream)) return report(cudaErrorInvalidResourceHandle);
+  if (const cudaError_t error = check_stream(stream)) return report(error);
+  if (capturing(stream)) return report(cudaErrorStreamCaptureUnsupported);  // CUDA captures events too
   if (!queue().events.contains(event)) return report(cudaErrorInvalidResourceHandle);
   queue().add(
       stream, [] {}, event->record);  // the record of now: a later one changes nothing for this wait
@@ -211,12 +253,15 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
 }
 
 cudaError_t cudaLaunchHostFunc(cudaStream_t stream, void (*function)(void*), void* argument) {
-  if (!valid_stream(stream)) return report(cudaErrorInvalidResourceHandle);
+  if (const cudaError_t error = check_stream(stream)) return report(error);
   enqueue(stream, [=] { function(argument); });
   return cudaSuccess;
 }
 
 cudaError_t cudaDeviceSynchronize() {
+  const Lock lock(queue().mutex);
+  for (Stream* stream : queue().streams)
+    if (stream->device == current_device() && stream->capture) return report(check_wait(stream));
   finish_device(current_device());
   return cudaSuccess;
 }
@@ -240,7 +285,9 @@ cudaError_t cudaEventDestroy(cudaEvent_t event) {
 
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
   const Lock lock(queue().mutex);
-  if (!queue().events.contains(event) || !valid_stream(stream) || event->device != queue().resolve(stream).device)
+  if (const cudaError_t error = check_stream(stream)) return report(error);
+  if (capturing(stream)) return report(cudaErrorStreamCaptureUnsupported);  // CUDA captures events too
+  if (!queue().events.contains(event) || event->device != queue().resolve(stream).device)
     return report(cudaErrorInvalidResourceHandle);
   event->record = queue().add(stream, [] {});
   return cudaSuccess;
@@ -267,6 +314,71 @@ cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start, cudaEve
   if (start->device != end->device) return report(cudaErrorInvalidResourceHandle);
   if (!start->record->done || !end->record->done) return cudaErrorNotReady;
   *milliseconds = std::chrono::duration<float, std::milli>(end->record->end - start->record->end).count();
+  return cudaSuccess;
+}
+
+cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode) {
+  const Lock lock(queue().mutex);
+  if (stream == nullptr) return report(cudaErrorStreamCaptureUnsupported);
+  if (const cudaError_t error = check_stream(stream)) return report(error);
+  if (stream->capture) return report(cudaErrorIllegalState);
+  stream->capture = std::make_unique<Graph>();
+  return cudaSuccess;
+}
+
+cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
+  const Lock lock(queue().mutex);
+  *graph = nullptr;
+  if (!queue().streams.contains(stream)) return report(cudaErrorInvalidResourceHandle);
+  if (!stream->capture) return report(cudaErrorIllegalState);
+  auto captured = std::move(stream->capture);
+  if (!captured->valid) return report(cudaErrorStreamCaptureInvalidated);
+  *graph = captured.release();
+  queue().graphs.insert(*graph);
+  return cudaSuccess;
+}
+
+cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus* status) {
+  const Lock lock(queue().mutex);
+  if (const cudaError_t error = check_stream(stream);
+      error != cudaSuccess && error != cudaErrorStreamCaptureInvalidated)
+    return report(error);
+  const auto& capture = queue().resolve(stream).capture;
+  *status = !capture         ? cudaStreamCaptureStatusNone
+            : capture->valid ? cudaStreamCaptureStatusActive
+                             : cudaStreamCaptureStatusInvalidated;
+  return cudaSuccess;
+}
+
+cudaError_t cudaGraphInstantiate(cudaGraphExec_t* executable, cudaGraph_t graph, unsigned long long flags) {
+  const Lock lock(queue().mutex);
+  if (!queue().graphs.contains(graph) || flags != 0) return report(cudaErrorInvalidValue);
+  *executable = new ExecutableGraph{std::make_shared<const Graph>(*graph)};
+  queue().executables.insert(*executable);
+  return cudaSuccess;
+}
+
+cudaError_t cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t stream) {
+  const Lock lock(queue().mutex);
+  if (!queue().executables.contains(executable)) return report(cudaErrorInvalidValue);
+  if (const cudaError_t error = check_stream(stream)) return report(error);
+  enqueue(stream, [graph = executable->graph] {
+    for (const auto& action : graph->actions) action();
+  });
+  return cudaSuccess;
+}
+
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t executable) {
+  const Lock lock(queue().mutex);
+  if (queue().executables.erase(executable) == 0) return report(cudaErrorInvalidValue);
+  delete executable;  // what was launched holds the graph
+  return cudaSuccess;
+}
+
+cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
+  const Lock lock(queue().mutex);
+  if (queue().graphs.erase(graph) == 0) return report(cudaErrorInvalidValue);
+  delete graph;
   return cudaSuccess;
 }
 

@@ -1,4 +1,4 @@
-/// Streams and events.
+/// Streams, events, and graphs captured from a stream.
 ///
 /// Work put into a stream runs at once, in the calling host thread. With PSFLIP_LAZY_STREAMS=1 it runs as late as it
 /// may, in a random order that the streams and events allow: a missing synchronisation then gives a wrong result.
@@ -13,8 +13,12 @@ namespace cuda_on_cpu {
 
 struct Stream;
 struct Event;
+struct Graph;
+struct ExecutableGraph;
 using cudaStream_t = Stream*;  ///< null: the legacy default stream of the current device
 using cudaEvent_t = Event*;
+using cudaGraph_t = Graph*;
+using cudaGraphExec_t = ExecutableGraph*;
 
 enum : unsigned {
   cudaStreamDefault = 0,
@@ -41,10 +45,33 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event);
 cudaError_t cudaEventQuery(cudaEvent_t event);
 cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start, cudaEvent_t end);
 
-/// A stream of any device, or null for the default stream of the current one.
-bool valid_stream(cudaStream_t stream);
+// The modes differ in what other host threads may do meanwhile; here they may do everything.
+enum cudaStreamCaptureMode {
+  cudaStreamCaptureModeGlobal = 0,
+  cudaStreamCaptureModeThreadLocal = 1,
+  cudaStreamCaptureModeRelaxed = 2,
+};
+enum cudaStreamCaptureStatus {
+  cudaStreamCaptureStatusNone = 0,
+  cudaStreamCaptureStatusActive = 1,
+  cudaStreamCaptureStatusInvalidated = 2,
+};
+/// Until the capture ends, what is put into the stream is remembered and not done.
+cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode mode);
+cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph);
+cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus* status);
+cudaError_t cudaGraphInstantiate(cudaGraphExec_t* executable, cudaGraph_t graph, unsigned long long flags = 0);
+/// Puts what was captured into a stream, as one piece of work.
+cudaError_t cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t stream);
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t executable);
+cudaError_t cudaGraphDestroy(cudaGraph_t graph);
+
+/// Why work cannot be put into a stream, which may be of any device, or null for the default stream of the current one.
+cudaError_t check_stream(cudaStream_t stream);
+/// Whether the stream remembers its work for a graph.
+bool capturing(cudaStream_t stream);
 int device_of(cudaStream_t stream);
-/// Puts work into a stream.
+/// Puts work into a stream. A graph may do it several times.
 void enqueue(cudaStream_t stream, std::function<void()> action);
 /// The same for a kernel: with the device's memory accessible and its __constant__ variables in place.
 void enqueue_kernel(cudaStream_t stream, std::function<void()> action);

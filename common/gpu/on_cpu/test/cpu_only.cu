@@ -1,4 +1,5 @@
 // What only the CPU path has: its schedules, lazy streams, memory limit, and what it allows beyond CUDA's promises.
+#include <cooperative_groups.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -64,6 +65,44 @@ TEST(Schedule, AlsoOrdersThemBehindABarrier) {
     result_of<int>(1, [&](int* next) { kernel<<<1, 32>>>(next, order.data()); });
     expect_order_of_schedule(to_host(order));
   }
+}
+
+/// Launches blocks of one thread in clusters.
+template <class... P, class... A>
+cudaError_t launch_cluster(int grid, dim3 cluster, void (*kernel)(P...), A... arguments) {
+  cudaLaunchAttribute attribute{};
+  attribute.id = cudaLaunchAttributeClusterDimension;
+  attribute.val.clusterDim.x = cluster.x;
+  attribute.val.clusterDim.y = cluster.y;
+  attribute.val.clusterDim.z = cluster.z;
+  cudaLaunchConfig_t config{};
+  config.gridDim = grid;
+  config.attrs = &attribute;
+  config.numAttrs = 1;
+  return cudaLaunchKernelEx(&config, kernel, arguments...);
+}
+
+__global__ void queue_up_after_cluster_barrier(int* next, int* order) {
+  cooperative_groups::this_cluster().sync();
+  order[atomicAdd(next, 1)] = blockIdx.x;
+}
+
+TEST(Schedule, OrdersTheBlocksOfACluster) {
+  for (const auto kernel : {queue_up, queue_up_after_cluster_barrier}) {
+    CHECK_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1));
+    DeviceBuffer<int> order(16);
+    result_of<int>(1, [&](int* next) { CHECK_CUDA(launch_cluster(16, 16, kernel, next, order.data())); });
+    expect_order_of_schedule(to_host(order));
+  }
+}
+
+TEST(Schedule, OrdersTheClustersOfAGrid) {
+  if (settings().workers > 1) GTEST_SKIP() << "several workers run clusters in no certain order";
+  DeviceBuffer<int> order(1000);
+  result_of<int>(1, [&](int* next) { CHECK_CUDA(launch_cluster(1000, 4, queue_up, next, order.data())); });
+  expect_order_of_schedule(to_host(order));
+  const auto all = to_host(order);
+  for (std::size_t i = 0; i < all.size(); ++i) EXPECT_EQ(all[i] / 4, all[i / 4 * 4] / 4) << "a cluster runs at once";
 }
 
 // ---- streams
@@ -170,6 +209,18 @@ TEST(Launches, OfImpossibleShapesAreInvalidConfigurations) {
   EXPECT_EQ(cudaGetLastError(), cudaErrorInvalidConfiguration);
   nothing<<<dim3(1, 65536), 1>>>();
   EXPECT_EQ(cudaGetLastError(), cudaErrorInvalidConfiguration);
+}
+
+TEST(Launches, OfImpossibleClustersAreInvalidClusterSizes) {
+  for (const dim3 cluster : {dim3(0), dim3(2, 0), dim3(5), dim3(1, 2), dim3(16), dim3(9)})
+    EXPECT_EQ(launch_cluster(48, cluster, nothing), cudaErrorInvalidClusterSize)
+        << cluster.x << " " << cluster.y << " " << cluster.z;
+  CHECK_CUDA(cudaFuncSetAttribute(nothing, cudaFuncAttributeNonPortableClusterSizeAllowed, 1));
+  EXPECT_EQ(launch_cluster(48, 16, nothing), cudaSuccess);
+  EXPECT_EQ(launch_cluster(48, 24, nothing), cudaErrorInvalidClusterSize);
+  CHECK_CUDA(cudaFuncSetAttribute(nothing, cudaFuncAttributeNonPortableClusterSizeAllowed, 0));
+  EXPECT_EQ(launch_cluster(48, 16, nothing), cudaErrorInvalidClusterSize);
+  cudaGetLastError();
 }
 
 TEST(Launches, IntoDestroyedStreamsAreRefused) {

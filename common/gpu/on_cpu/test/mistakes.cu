@@ -5,6 +5,8 @@
 // What is expected is computed by the host, one thread, no CUDA. mistakes_test.py knows what each tool must say about
 // each mistake; the lines that it must name are those that end in `// NAME`.
 
+#include <cooperative_groups.h>
+
 #include <cstdio>
 #include <cstring>
 #include <random>
@@ -15,7 +17,9 @@
 
 namespace {
 
-constexpr int threads = 128, blocks = 8, sites = threads * blocks;
+constexpr int threads = 128, blocks = 8, sites = threads * blocks, blocks_in_cluster = 4;
+using cooperative_groups::cluster_group;
+using cooperative_groups::this_cluster;
 
 // ---- barriers
 
@@ -132,6 +136,94 @@ __global__ void two_operations(const int* in, int* out) {
     out[site] = __any_sync(0xffffffffu, in[site]);  // two_operations
 }
 
+// ---- clusters
+
+template <bool right>
+__global__ void cluster_no_barrier(const int* in, int* out) {
+  extern __shared__ int tile[];
+  const cluster_group cluster = this_cluster();
+  const int i = threadIdx.x, site = blockIdx.x * threads + i, rank = cluster.block_rank();
+  tile[i] = in[site];  // cluster_no_barrier
+  if constexpr (right) cluster.sync();
+  out[site] = rank > 0 ? cluster.map_shared_rank(tile, rank - 1)[i] : -1;  // cluster_no_barrier
+  cluster.sync();
+}
+
+template <bool right>
+__global__ void cluster_left_early(const int* in, int* out) {
+  extern __shared__ int tile[];
+  const cluster_group cluster = this_cluster();
+  const int i = threadIdx.x, site = blockIdx.x * threads + i, rank = cluster.block_rank();
+  tile[i] = in[site];
+  cluster.sync();
+  out[site] = rank > 0 ? cluster.map_shared_rank(tile, rank - 1)[i] : -1;  // cluster_left_early
+  if constexpr (right) cluster.sync();
+}
+
+template <bool right>
+__global__ void cluster_divergent(const int* in, int* out) {
+  extern __shared__ int tile[];
+  const cluster_group cluster = this_cluster();
+  const int i = threadIdx.x, site = blockIdx.x * threads + i, rank = cluster.block_rank();
+  tile[i] = in[site];
+  if (right || rank % 2 == 0)
+    cluster.sync();  // cluster_divergent
+  else
+    cluster.sync();  // cluster_divergent
+  out[site] = rank > 0 ? cluster.map_shared_rank(tile, rank - 1)[i] : -1;
+  cluster.sync();
+}
+
+template <bool right>
+__global__ void cluster_deadlock(const int* in, int* out) {
+  const int i = threadIdx.x, site = blockIdx.x * threads + i;
+  if (right || i < 64) __syncthreads();  // cluster_deadlock
+  this_cluster().sync();                 // cluster_deadlock
+  out[site] = in[site];
+}
+
+template <bool right>
+__global__ void cluster_half_barrier(const int* in, int* out) {
+  const int site = blockIdx.x * threads + threadIdx.x;
+  this_cluster().barrier_arrive();
+  if constexpr (right) this_cluster().barrier_wait();
+  this_cluster().barrier_arrive();  // cluster_half_barrier
+  this_cluster().barrier_wait();
+  out[site] = in[site];
+}
+
+template <bool right>
+__global__ void cluster_wait_alone(const int* in, int* out) {
+  const int site = blockIdx.x * threads + threadIdx.x;
+  if constexpr (right) this_cluster().barrier_arrive();
+  this_cluster().barrier_wait();  // cluster_wait_alone
+  out[site] = in[site];
+}
+
+template <bool right>
+__global__ void cluster_no_such_block(const int* in, int* out) {
+  extern __shared__ int tile[];
+  const cluster_group cluster = this_cluster();
+  const int i = threadIdx.x, site = blockIdx.x * threads + i, rank = cluster.block_rank();
+  tile[i] = in[site];
+  cluster.sync();
+  out[site] = !right || rank > 0 ? cluster.map_shared_rank(tile, rank - 1)[i] : -1;  // cluster_no_such_block
+  cluster.sync();
+}
+
+template <bool right>
+__global__ void cluster_local_variable(const int* in, int* out) {
+  __shared__ int tile[threads];
+  const cluster_group cluster = this_cluster();
+  const int i = threadIdx.x, site = blockIdx.x * threads + i, rank = cluster.block_rank();
+  int local = in[site];
+  tile[i] = local;
+  cluster.sync();
+  int* mine = right ? &tile[i] : &local;
+  out[site] = rank > 0 ? *cluster.map_shared_rank(mine, rank - 1) : -1;  // cluster_local_variable
+  cluster.sync();
+}
+
 // ---- memory
 
 template <bool right>
@@ -232,6 +324,23 @@ template <auto kernel, int grid = blocks>
 Sites run(const Sites& input) {
   const DeviceArrays device(input);
   kernel<<<grid, threads, threads * sizeof(int)>>>(device.in, device.out);
+  return device.result();
+}
+
+template <auto kernel>
+Sites run_clusters(const Sites& input) {
+  const DeviceArrays device(input);
+  cudaLaunchAttribute attribute{};
+  attribute.id = cudaLaunchAttributeClusterDimension;
+  attribute.val.clusterDim.x = blocks_in_cluster;
+  attribute.val.clusterDim.y = attribute.val.clusterDim.z = 1;
+  cudaLaunchConfig_t config{};
+  config.gridDim = blocks;
+  config.blockDim = threads;
+  config.dynamicSmemBytes = threads * sizeof(int);
+  config.attrs = &attribute;
+  config.numAttrs = 1;
+  CHECK_CUDA(cudaLaunchKernelEx(&config, kernel, device.in, device.out));
   return device.result();
 }
 
@@ -341,6 +450,9 @@ int odd_ones(const Sites& in, int block) {
 int unchanged(const Sites& in, int site) { return in[site]; }
 int left_neighbour(const Sites& in, int site) { return site % threads > 0 ? in[site - 1] : -1; }
 int left_in_warp(const Sites& in, int site) { return site % 32 > 0 ? in[site - 1] : -1; }
+int block_to_the_left(const Sites& in, int site) {
+  return site / threads % blocks_in_cluster > 0 ? in[site - threads] : -1;
+}
 int sum_of_block(const Sites& in, int block) { return block < blocks ? sum(in, block * threads, threads) : 0; }
 int sum_of_warp(const Sites& in, int warp) { return warp < sites / 32 ? sum(in, warp * 32, 32) : 0; }
 int odd_in_block(const Sites& in, int block) { return block < blocks ? odd_ones(in, block) : 0; }
@@ -375,6 +487,20 @@ const Mistake mistakes[] = {
     {"returned_lane", run<returned_lane<true>>, run<returned_lane<false>>, next_in_warp},
     {"left_out_of_mask", run<left_out_of_mask<true>>, run<left_out_of_mask<false>>, next_in_warp},
     {"two_operations", run<two_operations<true>>, run<two_operations<false>>, next_in_warp},
+    {"cluster_no_barrier", run_clusters<cluster_no_barrier<true>>, run_clusters<cluster_no_barrier<false>>,
+     block_to_the_left},
+    {"cluster_left_early", run_clusters<cluster_left_early<true>>, run_clusters<cluster_left_early<false>>,
+     block_to_the_left},
+    {"cluster_divergent", run_clusters<cluster_divergent<true>>, run_clusters<cluster_divergent<false>>,
+     block_to_the_left},
+    {"cluster_deadlock", run_clusters<cluster_deadlock<true>>, run_clusters<cluster_deadlock<false>>, unchanged},
+    {"cluster_half_barrier", run_clusters<cluster_half_barrier<true>>, run_clusters<cluster_half_barrier<false>>,
+     unchanged},
+    {"cluster_wait_alone", run_clusters<cluster_wait_alone<true>>, run_clusters<cluster_wait_alone<false>>, unchanged},
+    {"cluster_no_such_block", run_clusters<cluster_no_such_block<true>>, run_clusters<cluster_no_such_block<false>>,
+     block_to_the_left},
+    {"cluster_local_variable", run_clusters<cluster_local_variable<true>>, run_clusters<cluster_local_variable<false>>,
+     block_to_the_left},
     {"counter", run<counter<true>>, run<counter<false>>, odd_in_block},
     {"in_place", in_place<true>, in_place<false>, majority_of_three},
     {"global_overrun", run<global_overrun<true>, blocks + 1>, run<global_overrun<false>, blocks + 1>, unchanged},

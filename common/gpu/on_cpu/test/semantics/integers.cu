@@ -10,7 +10,7 @@ using Word = unsigned long long;
 
 struct Results {
   int popc, popcll, clz, clzll, ffs, ffsll;
-  unsigned brev, umulhi, left, right;
+  unsigned brev, umulhi, left, right, bytes;
   Word umul64hi;
 };
 
@@ -29,6 +29,7 @@ __global__ void compute(const Word* a, const Word* b, Results* out, int count) {
             __umulhi(low, high),
             __funnelshift_l(low, high, static_cast<unsigned>(i)),
             __funnelshift_r(low, high, static_cast<unsigned>(i)),
+            __byte_perm(low, high, high & 0x7777),
             __umul64hi(x, y)};
 }
 
@@ -52,6 +53,12 @@ int first_set(Word x, int bits) {  // counted from 1; 0 if there is none
 unsigned mirrored(unsigned x) {
   unsigned result = 0;
   for (int i = 0; i < 32; ++i) result |= unsigned{bit(x, i)} << (31 - i);
+  return result;
+}
+/// Bytes of `both`, which the lowest three bits of each digit of the selector number.
+unsigned chosen_bytes(Word both, unsigned selector) {
+  unsigned result = 0;
+  for (int i = 3; i >= 0; --i) result = result * 256 + static_cast<unsigned>(both >> (selector >> 4 * i) % 8 * 8) % 256;
   return result;
 }
 /// The upper half of the product, from products of 32 bits.
@@ -83,6 +90,7 @@ TEST(Integers, AreCountedMultipliedAndShifted) {
     EXPECT_EQ(seen[i].umulhi, static_cast<unsigned>(Word{low} * high >> 32));
     EXPECT_EQ(seen[i].left, static_cast<unsigned>(both << i % 32 >> 32));  // shifts count modulo 32
     EXPECT_EQ(seen[i].right, static_cast<unsigned>(both >> i % 32));
+    EXPECT_EQ(seen[i].bytes, chosen_bytes(both, high));
     EXPECT_EQ(seen[i].umul64hi, upper_product(a[i], b[i]));
   }
 }
@@ -129,6 +137,32 @@ TEST(CacheHints, ChangeNoValue) {
   const auto out = result_of<int>(2000, [&](int* o) { copy_with_hints<<<4, 256>>>(in.data(), o, 1000); });
   EXPECT_EQ(std::vector<int>(out.begin(), out.begin() + 1000), values);
   EXPECT_EQ(std::vector<int>(out.begin() + 1000, out.end()), values);
+}
+
+/// Halves change places, so that no word may come from the wrong component.
+__global__ void copy_vectors(const uint4* in, uint4* out, const ulonglong2* wide_in, ulonglong2* wide_out, int count) {
+  const int i = thread_in_grid();
+  if (i >= count) return;
+  const uint4 v = __ldg(&in[i]);
+  __stcs(&out[i], make_uint4(v.z, v.w, v.x, v.y));
+  const ulonglong2 w = __ldcs(&wide_in[i]);
+  __stcg(&wide_out[i], make_ulonglong2(w.y, w.x));
+}
+
+TEST(CacheHints, ServeVectors) {
+  const int count = 100;
+  const auto words = generate(4 * count, [](int i) { return 0x9e3779b9u * unsigned(i); });
+  const auto in = to_device(words);
+  const auto vectors = [](auto* address) { return reinterpret_cast<const uint4*>(address); };
+  const auto pairs = [](auto* address) { return reinterpret_cast<const ulonglong2*>(address); };
+  DeviceBuffer<unsigned> wide(4 * count);
+  const auto out = result_of<unsigned>(4 * count, [&](unsigned* o) {
+    copy_vectors<<<2, 64>>>(vectors(in.data()), reinterpret_cast<uint4*>(o), pairs(in.data()),
+                            reinterpret_cast<ulonglong2*>(wide.data()), count);
+  });
+  const auto swapped = generate(4 * count, [&](int i) { return words[i ^ 2]; });
+  EXPECT_EQ(out, swapped);
+  EXPECT_EQ(to_host(wide), swapped);
 }
 
 }  // namespace

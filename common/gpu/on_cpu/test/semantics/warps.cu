@@ -204,5 +204,38 @@ TEST(Warps, SumABlockWithShuffles) {
               std::vector<int>(3, size * (size - 1) / 2));
 }
 
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
+__global__ void add_lanes(unsigned mask, int* sums, unsigned* unsigned_sums) {
+  const int i = thread_in_grid();
+  if (!(mask >> lane_number() & 1)) return;
+  sums[i] = __reduce_add_sync(mask, 5 - i);
+  unsigned_sums[i] = __reduce_add_sync(mask, 0xfffffff0u + i);
+}
+#else  // not on these devices
+__global__ void add_lanes(unsigned, int*, unsigned*) {}
+#endif
+
+TEST(Warps, AddTheirLanes) {
+  cudaDeviceProp device;
+  CHECK_CUDA(cudaGetDeviceProperties(&device, 0));
+  if (device.major < 8) GTEST_SKIP() << "needs compute capability 8.0";
+  for (const unsigned mask : {full_mask, 0x0000ffffu, 0x80000001u, 0x00010000u}) {
+    DeviceBuffer<unsigned> unsigned_sums(threads);
+    CHECK_CUDA(cudaMemset(unsigned_sums.data(), 0, unsigned_sums.bytes()));
+    const auto sums =
+        result_of<int>(threads, [&](int* out) { add_lanes<<<1, block>>>(mask, out, unsigned_sums.data()); });
+    const auto expected = [mask](auto value) {
+      return generate(threads, [=](int i) {
+        decltype(value(0)) sum = 0;
+        for (int lane = 0; lane < 32; ++lane)
+          if (mask >> i % 32 & mask >> lane & 1) sum += value(i / 32 * 32 + lane);
+        return sum;
+      });
+    };
+    EXPECT_EQ(sums, expected([](int i) { return 5 - i; }));
+    EXPECT_EQ(to_host(unsigned_sums), expected([](unsigned i) { return 0xfffffff0u + i; }));
+  }
+}
+
 }  // namespace
 }  // namespace psflip::PSFLIP_PLATFORM
