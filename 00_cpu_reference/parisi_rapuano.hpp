@@ -24,6 +24,9 @@ class ParisiRapuano {
     return ParisiRapuano([words = SplitMix64(seed)]() mutable { return static_cast<std::uint32_t>(words() >> 32); });
   }
 
+  /// The last 61 words of the wheel, oldest first: all that the numbers to come depend on.
+  const std::deque<std::uint32_t>& history() const { return wheel_; }
+
   /// The next number, 0 .. 2^32 - 1.
   std::uint32_t operator()() {
     const std::uint32_t sum = wheel_[61 - 24] + wheel_[61 - 55];

@@ -6,13 +6,18 @@
 // is what every later stage is compared with, bit for bit.
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <random>
+#include <span>
+#include <sstream>
 #include <string>
 #include <vector>
 
+#include "00_cpu_reference/mt19937_history.hpp"
 #include "00_cpu_reference/parisi_rapuano.hpp"
 #include "00_cpu_reference/philox.hpp"
 #include "app/host.hpp"
@@ -25,30 +30,49 @@ namespace {
 
 using namespace spin_glass;
 
-// ---- One random stream. draw(n) gives its n-th number; the others count for themselves and leave n alone.
+// ---- One random stream. draw(n) gives its n-th number; the others count for themselves and leave n alone. history()
+// is the state that a checkpoint takes (simulation.hpp), and set_history() puts the stream there.
 
 struct MinstdStream {
+  static constexpr int words = 1;
   std::minstd_rand0 engine;
   MinstdStream(std::uint64_t seed, std::int64_t group, std::int64_t site)
       : engine(static_cast<std::uint32_t>(1 + stream_seed(seed, group, site) % 0x7ffffffe)) {}
   std::uint32_t draw(std::int64_t) { return static_cast<std::uint32_t>(engine()) - 1; }  // 0 .. 2^31 - 3
+  std::array<std::uint32_t, 1> history() const {
+    std::stringstream text;  // the standard's way to a state
+    std::uint32_t state = 0;
+    text << engine;
+    text >> state;
+    return {state};
+  }
+  void set_history(const std::vector<std::uint32_t>& state) { engine.seed(state[0]); }
 };
 
 struct Mt19937Stream {
+  static constexpr int words = 624;
   std::mt19937 engine;
   Mt19937Stream(std::uint64_t seed, std::int64_t group, std::int64_t site)
       : engine(static_cast<std::uint32_t>(stream_seed(seed, group, site))) {}
   std::uint32_t draw(std::int64_t) { return static_cast<std::uint32_t>(engine()); }
+  std::vector<std::uint32_t> history() const { return history_of(engine); }
+  void set_history(const std::vector<std::uint32_t>& state) { engine = with_history(state); }
 };
 
 struct ParisiRapuanoStream {
+  static constexpr int words = 61;
   ParisiRapuano engine;
   ParisiRapuanoStream(std::uint64_t seed, std::int64_t group, std::int64_t site)
       : engine(ParisiRapuano::seeded(stream_seed(seed, group, site))) {}
   std::uint32_t draw(std::int64_t) { return engine(); }
+  const std::deque<std::uint32_t>& history() const { return engine.history(); }
+  void set_history(const std::vector<std::uint32_t>& state) {
+    engine = ParisiRapuano([next = state.begin()]() mutable { return *next++; });
+  }
 };
 
 struct PhiloxStream {  // no state: key = seed, counter = (site, group, n / 4, 0), word n mod 4
+  static constexpr int words = 0;
   std::uint64_t seed;
   std::uint32_t group, site;
   PhiloxStream(std::uint64_t seed_, std::int64_t group_, std::int64_t site_)
@@ -57,6 +81,8 @@ struct PhiloxStream {  // no state: key = seed, counter = (site, group, n / 4, 0
     const std::array key{static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32)};
     return philox4x32_10({site, group, static_cast<std::uint32_t>(n / 4), 0}, key)[n % 4];
   }
+  std::array<std::uint32_t, 0> history() const { return {}; }
+  void set_history(const std::vector<std::uint32_t>&) {}
 };
 
 // ---- The model
@@ -105,6 +131,45 @@ class SpinGlass : public Simulation {
       state.spins.insert(state.spins.end(), lattice.begin(), lattice.end());
     }
     return state;
+  }
+
+  std::int64_t half_sweeps() const override { return half_sweeps_done_; }
+
+  bool can_resume() const override { return true; }
+
+  int stream_words() const override { return Stream::words; }
+
+  void save_streams(const TakeWord& take) const override {
+    std::vector<std::vector<std::uint32_t>> words(Stream::words, std::vector<std::uint32_t>(streams_.size()));
+    for (std::size_t stream = 0; stream < streams_.size(); ++stream) {
+      std::size_t i = 0;
+      for (const std::uint32_t word : streams_[stream].history()) {
+        words[i++][stream] = word;
+      }
+    }
+    for (const std::vector<std::uint32_t>& word : words) {
+      take(word);
+    }
+  }
+
+  void resume(std::int64_t half_sweeps, const State& state, const GiveWord& give) override {
+    check_resumed(problem_, half_sweeps, state);
+    for (std::int64_t lattice = 0; lattice < std::ssize(spins_); ++lattice) {
+      const std::span<const Spin> spins = state.of(lattice / problem_.replicas, lattice % problem_.replicas);
+      spins_[lattice].assign(spins.begin(), spins.end());
+    }
+    std::vector<std::vector<std::uint32_t>> words(Stream::words, std::vector<std::uint32_t>(streams_.size()));
+    for (std::vector<std::uint32_t>& word : words) {
+      give(word);
+    }
+    for (std::size_t stream = 0; stream < streams_.size(); ++stream) {
+      std::vector<std::uint32_t> history;
+      for (const std::vector<std::uint32_t>& word : words) {
+        history.push_back(word[stream]);
+      }
+      streams_[stream].set_history(history);
+    }
+    half_sweeps_done_ = half_sweeps;
   }
 
   Launch launch() const override { return {}; }
@@ -195,6 +260,10 @@ std::unique_ptr<Simulation> make_simulation(const Problem& problem, const Launch
   refuse("--load", launch.load.has_value());
   refuse("--threads", launch.threads.has_value());
   refuse("--sites-per-thread", launch.sites_per_thread.has_value());
+  refuse("--kernel", launch.kernel.has_value());
+  refuse("--samples-per-word", launch.samples_per_word.has_value());
+  refuse("--cluster", launch.cluster.has_value());
+  refuse("--replicas-together", launch.replicas_together.has_value());
   switch (problem.generator) {
     case Generator::minstd:
       return make<MinstdStream>(problem);

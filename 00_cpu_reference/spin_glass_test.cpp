@@ -13,9 +13,11 @@
 #include <map>
 #include <memory>
 #include <random>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "00_cpu_reference/mt19937_history.hpp"
 #include "00_cpu_reference/parisi_rapuano.hpp"
 #include "00_cpu_reference/philox.hpp"
 #include "random/streams.hpp"
@@ -103,6 +105,37 @@ TEST(StandardEngines, GiveTheKnownWords) {
   mt19937.discard(9998);
   EXPECT_EQ(minstd(), 1043618065U);
   EXPECT_EQ(mt19937(), 4123659995U);
+}
+
+/// How MT19937 makes a number of a word of its sequence.
+std::uint32_t tempered(std::uint32_t word) {
+  word ^= word >> 11;
+  word ^= word << 7 & 0x9d2c5680;
+  word ^= word << 15 & 0xefc60000;
+  return word ^ word >> 18;
+}
+
+TEST(StandardEngines, HaveTheHistoryOfMt19937) {
+  std::mt19937 engine(5489);
+  const std::vector<std::uint32_t> seed = reference::history_of(engine);
+  EXPECT_EQ(seed[0], 5489U);  // its first words: s, then 1812433253 (s ^ (s >> 30)) + 1
+  EXPECT_EQ(seed[1], 1301868182U);
+  std::vector<std::uint32_t> words = seed;  // of the sequence: the seed's, then those that numbers were made of
+  for (const int more : {0, 1, 1, 225, 397, 623, 1, 1, 5000}) {
+    for (int i = 0; i < more; ++i) {
+      const std::uint32_t number = engine();
+      const std::size_t n = words.size() - 624;
+      const std::uint32_t joined = (words[n] & 0x80000000) | (words[n + 1] & 0x7fffffff);
+      words.push_back(words[n + 397] ^ joined >> 1 ^ (joined & 1 ? 0x9908b0df : 0));
+      ASSERT_EQ(tempered(words.back()), number);
+    }
+    const std::vector<std::uint32_t> history = reference::history_of(engine);
+    EXPECT_TRUE(std::ranges::equal(history, std::span(words).last(624))) << words.size() - 624 << " numbers";
+    std::mt19937 other = reference::with_history(history), same = engine;
+    for (int i = 0; i < 2000; ++i) {
+      ASSERT_EQ(other(), same());
+    }
+  }
 }
 
 // ---- The definition of the problem a second time. Spins are looked up by their coordinates, bonds by their ends,

@@ -3,6 +3,8 @@
 ///
 /// A generator G has
 ///   G::words                        words of state a stream, 0 for none
+///   G::history                      of them, how many the numbers to come depend on; word n of the sequence lies in
+///                                   slot n mod G::words. A generator whose state cannot be saved does not say it
 ///   G::seed(states, id, seed)       puts stream `id` at its beginning; `seed` is its stream_seed (random/streams.hpp)
 ///   G::bytes(draws)                 bytes of state that so many draws in a row move between memory and the device
 ///   G::Streams<s>                   s neighbouring streams in the hands of one thread:

@@ -8,6 +8,7 @@ namespace psflip::prng {
 
 struct Minstd {
   static constexpr int words = psflip::Minstd::words;
+  static constexpr int history = psflip::Minstd::history;
 
   static constexpr double bytes(double draws) { return psflip::Minstd::bytes(draws); }
 

@@ -10,6 +10,7 @@ namespace psflip::prng {
 /// pause, and every thread of a warp is at the same word.
 struct Mt19937 {
   static constexpr int words = 624;
+  static constexpr int history = 624;
 
   /// Words n, n + 1 and n + 397 in, word n out; word n + 1 is kept for the next number.
   static constexpr double bytes(double draws) { return 4 + 12 * draws; }

@@ -11,6 +11,7 @@ namespace psflip::prng {
 /// poster at GTC 2015 stores the number, which makes another generator.
 struct ParisiRapuano {
   static constexpr int words = 62;
+  static constexpr int history = 61;
 
   /// Three words in and one out for every number.
   static constexpr double bytes(double draws) { return 16 * draws; }

@@ -29,6 +29,7 @@ PSFLIP_HOST_DEVICE Quadruple philox4x32(Quadruple counter, std::uint32_t key_0, 
 template <int rounds = 10>
 struct Philox {
   static constexpr int words = 0;
+  static constexpr int history = 0;
 
   static constexpr double bytes(double /*draws*/) { return 0; }
 

@@ -1,8 +1,10 @@
 // The parts of common/app, each by what it promises.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -12,8 +14,10 @@
 
 #include "app/command_line.hpp"
 #include "app/host.hpp"
+#include "app/interruption.hpp"
 #include "app/invalid_input.hpp"
 #include "app/output_file.hpp"
+#include "app/progress.hpp"
 #include "app/state_hash.hpp"
 
 namespace psflip {
@@ -109,6 +113,72 @@ TEST(RunProgram, TurnsExceptionsIntoOneLine) {
   EXPECT_EQ(memory.err, "prog: out of memory\n");
 }
 
+TEST(RunProgram, EndsWithTheNumberOfASignal) {
+  const Ending ending = run({}, [] { throw Interrupted("ended", SIGTERM); });
+  EXPECT_EQ(ending.exit_code, 128 + 15);
+  EXPECT_EQ(ending.err, "prog: ended\n");
+}
+
+// ---- Signals
+
+TEST(Interruption, NotesASignalOnceAndLetsTheSecondEndTheProgram) {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    const Interruption interruption;
+    EXPECT_EQ(interruption.signal(), 0);
+    std::raise(signal);
+    EXPECT_EQ(interruption.signal(), signal);
+    const pid_t child = fork();
+    if (child == 0) {
+      std::raise(signal);
+      _exit(0);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == signal);
+  }
+}
+
+TEST(Interruption, LeavesIgnoredSignalsIgnoredAndGivesTheOthersBack) {
+  std::signal(SIGHUP, SIG_IGN);
+  {
+    const Interruption interruption;
+    std::raise(SIGHUP);
+    EXPECT_EQ(interruption.signal(), 0);
+  }
+  EXPECT_EQ(std::signal(SIGHUP, SIG_DFL), SIG_IGN);
+  EXPECT_EQ(std::signal(SIGTERM, SIG_DFL), SIG_DFL);
+}
+
+// ---- Progress
+
+TEST(Progress, SaysDurationsInTwoUnits) {
+  EXPECT_EQ(duration_in_words(0), "0 s");
+  EXPECT_EQ(duration_in_words(99.4), "99 s");
+  EXPECT_EQ(duration_in_words(99.6), "2 min");
+  EXPECT_EQ(duration_in_words(59.4 * 60), "59 min");
+  EXPECT_EQ(duration_in_words(3600), "1 h 00 min");
+  EXPECT_EQ(duration_in_words(3 * 3600 + 5 * 60 + 29), "3 h 05 min");
+  EXPECT_EQ(duration_in_words(3 * 3600 - 1), "3 h 00 min");
+  EXPECT_EQ(duration_in_words(24 * 3600 - 1), "1 d 00 h");
+  EXPECT_EQ(duration_in_words(52 * 3600), "2 d 04 h");
+}
+
+TEST(Progress, CutsTheWorkForAPauseOnly) {
+  std::vector<std::int64_t> parts;
+  const auto advance = [&](std::int64_t part) {
+    parts.push_back(part);
+    return 0.25;
+  };
+  Progress progress("steps", 100, 10);
+  EXPECT_EQ(progress.work(20, advance), 0.25);
+  EXPECT_THAT(parts, testing::ElementsAre(20));
+  EXPECT_EQ(progress.done(), 30);
+  EXPECT_EQ(progress.work(3, advance, [] { return false; }), 0.75);
+  EXPECT_EQ(progress.done(), 33);
+  EXPECT_EQ(progress.work(3, advance, [] { return true; }), 0.25);
+  EXPECT_EQ(progress.done(), 34);
+}
+
 // ---- A file that appears only when complete
 
 class OutputFileTest : public testing::Test {
@@ -167,6 +237,50 @@ TEST_F(OutputFileTest, ReplacesAFileOnlyWithCommitAndKeepsItsPermissions) {
   EXPECT_EQ(read(path("a")), "new");
   EXPECT_EQ(std::filesystem::status(path("a")).permissions(), permissions);
   EXPECT_EQ(files(), 1);
+}
+
+TEST_F(OutputFileTest, IsWrittenByOneAtATime) {
+  OutputFile first(path("a"));
+  std::fputs("first", first.stream());
+  try {
+    OutputFile second(path("a"));
+    ADD_FAILURE() << "two at a time";
+  } catch (const InvalidInput& error) {
+    EXPECT_EQ(error.what(), path("a") + ": another program is writing it");
+  }
+  first.commit();
+  EXPECT_EQ(read(path("a")), "first");
+  OutputFile third(path("a"));
+  std::fputs("3", third.stream());
+  third.commit();
+  EXPECT_EQ(read(path("a")), "3");
+  EXPECT_EQ(files(), 1);
+}
+
+TEST_F(OutputFileTest, TakesWhatAKilledProgramLeft) {
+  const pid_t child = fork();
+  if (child == 0) {
+    OutputFile file(path("a"));
+    std::fputs("long text of another program", file.stream());
+    std::fflush(file.stream());
+    std::raise(SIGKILL);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(files(), 1);
+  OutputFile file(path("a"));
+  EXPECT_EQ(files(), 1);
+  std::fputs("text", file.stream());
+  file.commit();
+  EXPECT_EQ(read(path("a")), "text");
+  EXPECT_EQ(files(), 1);
+}
+
+TEST_F(OutputFileTest, DoesNotFollowALinkThatSomebodyPutInItsWay) {
+  write(path("precious"), "old");
+  std::filesystem::create_symlink("precious", path("a.psflip.part"));
+  EXPECT_THROW(OutputFile(path("a")), InvalidInput);
+  EXPECT_EQ(read(path("precious")), "old");
 }
 
 TEST_F(OutputFileTest, WritesThroughASymbolicLink) {

@@ -10,6 +10,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "app/interruption.hpp"
 #include "app/invalid_input.hpp"
 
 namespace psflip {
@@ -45,6 +46,8 @@ int run_program(CLI::App& app, int argc, const char* const* argv, const std::fun
     return fail(app, std::string(error.what()) + "; --help lists the options", 2);
   } catch (const InvalidInput& error) {
     return fail(app, error.what(), 2);
+  } catch (const Interrupted& error) {
+    return fail(app, error.what(), 128 + error.signal());
   } catch (const std::bad_alloc&) {
     return fail(app, "out of memory", 1);
   } catch (const std::exception& error) {

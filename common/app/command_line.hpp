@@ -12,6 +12,7 @@ namespace psflip {
 ///   0  done, or --help was asked for
 ///   1  failure on the way (a device, the memory)
 ///   2  what was asked for cannot be done: wrong options, or `work` threw InvalidInput
+///   128 + n  signal number n ended it, and `work` threw Interrupted
 /// A failure is exactly one line on stderr, "program: what is wrong". Lets no exception out.
 int run_program(CLI::App& app, int argc, const char* const* argv, const std::function<void()>& work) noexcept;
 

@@ -1,5 +1,7 @@
 #include "app/output_file.hpp"
 
+#include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -17,6 +19,17 @@ bool same_file(const std::string& path, int descriptor) {
   struct stat open;
   return stat(path.c_str(), &named) == 0 && fstat(descriptor, &open) == 0 && named.st_dev == open.st_dev &&
          named.st_ino == open.st_ino;
+}
+
+/// A file's name is an entry of its folder, and is lost with it if the machine crashes. Where a folder cannot be
+/// synchronised, that is as much as can be done.
+void synchronise_folder(const std::filesystem::path& file) {
+  const std::filesystem::path folder = file.parent_path().empty() ? "." : file.parent_path();
+  const int descriptor = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor >= 0) {
+    fsync(descriptor);
+    close(descriptor);
+  }
 }
 
 }  // namespace
@@ -47,11 +60,11 @@ OutputFile::OutputFile(std::string path) : path_(std::move(path)) {
 }
 
 OutputFile::~OutputFile() {
+  if (!temporary_.empty()) {
+    unlink(temporary_.c_str());  // before its lock goes
+  }
   if (stream_ != nullptr) {
     std::fclose(stream_);
-  }
-  if (!temporary_.empty()) {
-    unlink(temporary_.c_str());
   }
 }
 
@@ -67,24 +80,43 @@ void OutputFile::commit() {
   if (!temporary_.empty() && fsync(fileno(stream_)) != 0) {
     fail("cannot be written");
   }
-  if (std::fclose(std::exchange(stream_, nullptr)) != 0) {
-    fail("cannot be written");
-  }
   if (!temporary_.empty()) {
     if (std::rename(temporary_.c_str(), target_.c_str()) != 0) {
       fail("cannot be put in place");
     }
     temporary_.clear();
+    synchronise_folder(target_);
+  }
+  if (std::fclose(std::exchange(stream_, nullptr)) != 0) {
+    fail("cannot be written");
   }
 }
 
 /// Leaves stream_ empty and errno set if it cannot be done. A file that is to be replaced hands down its permissions.
 void OutputFile::open_temporary(std::filesystem::perms permissions) {
-  temporary_ = target_;
-  temporary_ += '.' + std::to_string(getpid()) + ".part";
-  stream_ = std::fopen(temporary_.c_str(), "wbx");  // x: never somebody else's file
-  if (stream_ != nullptr && permissions != std::filesystem::perms::none) {
-    fchmod(fileno(stream_), static_cast<mode_t>(permissions));
+  std::filesystem::path path = target_;
+  path += ".psflip.part";
+  int descriptor = -1;
+  do {
+    if (descriptor >= 0) {
+      close(descriptor);  // its program has just renamed or removed it
+    }
+    descriptor = open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666);
+    if (descriptor < 0) {
+      return;
+    }
+    if (flock(descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+      close(descriptor);
+      throw InvalidInput(path_ + ": another program is writing it");
+    }
+  } while (!same_file(path, descriptor));
+  if (ftruncate(descriptor, 0) != 0) {
+    return;
+  }
+  temporary_ = path;
+  stream_ = fdopen(descriptor, "wb");
+  if (permissions != std::filesystem::perms::none) {
+    fchmod(descriptor, static_cast<mode_t>(permissions));
   }
 }
 

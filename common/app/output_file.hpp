@@ -8,10 +8,12 @@ namespace psflip {
 
 /// A file that appears only when it is complete.
 ///
-/// What is written goes to a file beside the target, which commit() renames to the target. Without commit() it is
-/// removed and the target stays what it was. It is opened at once, so that a place where nothing can be written is
-/// refused before any computing. A target that exists and is no regular file (/dev/stdout, /dev/null, a fifo) is
-/// written directly instead. Every error is an InvalidInput that names the target.
+/// What is written goes to a file beside the target, <target>.psflip.part, which commit() renames to the target.
+/// Without commit() it is removed and the target stays what it was. It is opened at once, so that a place where nothing
+/// can be written is refused before any computing, and locked, so that two programs never write the same target. A
+/// program that was killed leaves it behind, unlocked, for the next to take. A target that exists and is no regular
+/// file (/dev/stdout, /dev/null, a fifo) is written directly instead. Every error is an InvalidInput that names the
+/// target.
 class OutputFile {
  public:
   explicit OutputFile(std::string path);
@@ -27,7 +29,7 @@ class OutputFile {
 
   /// Sends to the system what was written; throws if not all of it could be written, on a full disk for instance.
   void flush();
-  /// Flushes, closes and puts the file in its place. The last call.
+  /// Flushes, closes and puts the file in its place; it then survives a crash of the machine. The last call.
   void commit();
 
  private:

@@ -4,18 +4,42 @@
 
 #include <algorithm>
 #include <cinttypes>
+#include <cmath>
 #include <cstdio>
+#include <ctime>
 #include <utility>
 
 namespace psflip {
 
 using namespace std::chrono_literals;
 
-Progress::Progress(std::string what, std::int64_t total)
+namespace {
+
+/// When it will be so many seconds later, by the clock on the wall: ", until 14:05". Nothing for what ends within
+/// minutes.
+std::string end_in_words(double seconds) {
+  if (seconds < 600 || seconds > 3e9) {
+    return "";
+  }
+  const std::time_t end = std::time(nullptr) + static_cast<std::time_t>(seconds);
+  std::tm local{};
+  char text[32] = "";
+  if (localtime_r(&end, &local) != nullptr) {
+    std::strftime(text, sizeof text, seconds < 20 * 3600 ? ", until %H:%M" : ", until %Y-%m-%d %H:%M", &local);
+  }
+  return text;
+}
+
+}  // namespace
+
+Progress::Progress(std::string what, std::int64_t total, std::int64_t done)
     : what_(std::move(what)),
       total_(total),
+      done_(done),
+      first_(done),
       watched_(isatty(STDERR_FILENO) == 1),
-      next_drawing_(Clock::now() + 500ms) {}
+      begin_(Clock::now()),
+      next_drawing_(begin_ + 500ms) {}
 
 Progress::~Progress() {
   if (drawn_) {
@@ -23,8 +47,10 @@ Progress::~Progress() {
   }
 }
 
-double Progress::work(std::int64_t amount, const std::function<double(std::int64_t)>& advance) {
-  if (!watched_) {
+double Progress::work(std::int64_t amount, const std::function<double(std::int64_t)>& advance,
+                      const std::function<bool()>& pause) {
+  if (!watched_ && !pause) {
+    done_ += amount;
     return advance(amount);
   }
   double seconds = 0;
@@ -33,9 +59,14 @@ double Progress::work(std::int64_t amount, const std::function<double(std::int64
     const double taken = advance(part);
     seconds += taken;
     done_ += part;
-    draw();
-    if (part == part_ && taken < 0.1) {
+    if (watched_) {
+      draw();
+    }
+    if (part == part_ && taken < 0.05) {
       part_ *= 2;
+    }
+    if (pause && pause()) {
+      break;
     }
   }
   return seconds;
@@ -45,10 +76,34 @@ void Progress::draw() {
   if (Clock::now() < next_drawing_) {
     return;
   }
-  std::fprintf(stderr, "\r%" PRId64 " of %" PRId64 " %s (%.0f %%)\033[K", done_, total_, what_.c_str(),
-               100.0 * static_cast<double>(done_) / static_cast<double>(total_));
+  const Clock::time_point now = Clock::now();
+  const double left = std::chrono::duration<double>(now - begin_).count() * static_cast<double>(total_ - done_) /
+                      static_cast<double>(done_ - first_);
+  std::fprintf(stderr, "\r%" PRId64 " of %" PRId64 " %s (%.0f %%), %s left%s\033[K", done_, total_, what_.c_str(),
+               100.0 * static_cast<double>(done_) / static_cast<double>(total_), duration_in_words(left).c_str(),
+               end_in_words(left).c_str());
   drawn_ = true;
-  next_drawing_ = Clock::now() + 200ms;
+  next_drawing_ = now + 200ms;
+}
+
+std::string duration_in_words(double seconds) {
+  const auto two = [](double value, double unit, const char* large, const char* small, double parts) {
+    const double count = std::floor(value / unit + 0.5);  // in small units
+    char text[64];
+    std::snprintf(text, sizeof text, "%.0f %s %02.0f %s", std::floor(count / parts), large, std::fmod(count, parts),
+                  small);
+    return std::string(text);
+  };
+  if (seconds < 99.5) {
+    return std::to_string(static_cast<int>(std::lround(seconds))) + " s";
+  }
+  if (seconds < 59.5 * 60) {
+    return std::to_string(static_cast<int>(std::lround(seconds / 60))) + " min";
+  }
+  if (seconds < 23.75 * 3600) {
+    return two(seconds, 60, "h", "min", 60);
+  }
+  return two(seconds, 3600, "d", "h", 24);
 }
 
 }  // namespace psflip

@@ -1,6 +1,7 @@
 /// The canonical hash of a state, by which people compare results across programs and machines.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
@@ -10,6 +11,21 @@ namespace psflip {
 class StateHash {
  public:
   void add(bool up) { value_ = (value_ ^ static_cast<std::uint64_t>(up)) * 0x100000001b3; }
+  std::uint64_t value() const { return value_; }
+
+ private:
+  std::uint64_t value_ = 0xcbf29ce484222325;
+};
+
+/// FNV-1a with 64 bits over the bytes of files: changing any one byte changes it.
+class Checksum {
+ public:
+  void add(const void* data, std::size_t bytes) {
+    const auto* const byte = static_cast<const unsigned char*>(data);
+    for (std::size_t i = 0; i < bytes; ++i) {
+      value_ = (value_ ^ byte[i]) * 0x100000001b3;
+    }
+  }
   std::uint64_t value() const { return value_; }
 
  private:

@@ -15,7 +15,8 @@ struct Minstd {
 
   std::uint32_t state;
 
-  static constexpr int words = 1;  ///< of state
+  static constexpr int words = 1;    ///< of state
+  static constexpr int history = 1;  ///< of them, what the numbers to come depend on
   /// Bytes of state that `draws` numbers in a row move: in once, out once.
   static constexpr double bytes(double /*draws*/) { return 8; }
   /// Puts a stream at its beginning.

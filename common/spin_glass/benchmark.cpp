@@ -38,6 +38,8 @@ struct Options {
   std::vector<int> sites_per_thread;
   std::vector<std::string> kernels;
   std::vector<int> samples_per_word;
+  std::vector<int> clusters;
+  std::vector<int> replicas_together;
   int repetitions = 5;
   double min_time = 0;
   std::string device = "auto";
@@ -98,6 +100,8 @@ std::vector<std::string> words(const Launch& launch) {
   if (launch.sites_per_thread) all.push_back("sites_per_thread:" + std::to_string(*launch.sites_per_thread));
   if (launch.kernel) all.push_back("kernel:" + std::string(name(*launch.kernel)));
   if (launch.samples_per_word) all.push_back("samples_per_word:" + std::to_string(*launch.samples_per_word));
+  if (launch.cluster) all.push_back("cluster:" + std::to_string(*launch.cluster));
+  if (launch.replicas_together) all.push_back("replicas_together:" + std::to_string(*launch.replicas_together));
   return all;
 }
 
@@ -164,12 +168,18 @@ std::vector<Launch> launches(const Options& options) {
         for (const auto sites_per_thread : or_default(options.sites_per_thread)) {
           for (const auto& kernel : or_default(options.kernels)) {
             for (const auto samples_per_word : or_default(options.samples_per_word)) {
-              all.push_back({.indexing = called(indexings, indexing),
-                             .load = called(loads, load),
-                             .threads = threads,
-                             .sites_per_thread = sites_per_thread,
-                             .kernel = called(kernels, kernel),
-                             .samples_per_word = samples_per_word});
+              for (const auto cluster : or_default(options.clusters)) {
+                for (const auto replicas_together : or_default(options.replicas_together)) {
+                  all.push_back({.indexing = called(indexings, indexing),
+                                 .load = called(loads, load),
+                                 .threads = threads,
+                                 .sites_per_thread = sites_per_thread,
+                                 .kernel = called(kernels, kernel),
+                                 .samples_per_word = samples_per_word,
+                                 .cluster = cluster,
+                                 .replicas_together = replicas_together});
+                }
+              }
             }
           }
         }
@@ -252,6 +262,8 @@ void add_options(CLI::App& app, Options& options) {
       ->delimiter(',')
       ->check(one_of(names(kernels)));
   app.add_option("--samples-per-word", options.samples_per_word, "Samples that are bits of one word")->delimiter(',');
+  app.add_option("--cluster", options.clusters, "Thread blocks that share their memory")->delimiter(',');
+  app.add_option("--replicas-together", options.replicas_together, "Replicas that one cluster updates")->delimiter(',');
   app.add_option("--repetitions", options.repetitions, "Timed runs of each launch")->check(whole_number(1));
   app.add_option("--min-time", options.min_time, "Device seconds of a repetition at least, by repeating its run")
       ->check(CLI::NonNegativeNumber);

@@ -16,13 +16,13 @@
 #include "gpu/timer.hpp"
 #include "random/minstd.hpp"
 #include "random/streams.hpp"
+#include "spin_glass/canonical.cuh"
 #include "spin_glass/disorder.hpp"
 #include "spin_glass/geometry.hpp"
 #include "spin_glass/simulation.hpp"
 
 namespace psflip::PSFLIP_PLATFORM {
 
-using spin_glass::Colour;
 using spin_glass::Direction;
 
 /// One byte: 1 = up, 0 = down.
@@ -36,13 +36,6 @@ PSFLIP_HOST_DEVICE constexpr std::int64_t bond(spin_glass::Site site, Direction 
   if (direction == spin_glass::minus_y) site.y = spin_glass::before(site.y, size);
   if (direction == spin_glass::minus_z) site.z = spin_glass::before(site.z, size);
   return 3 * number(site, size) + direction / 2;
-}
-
-/// Calls f(i) for the thread's share of 0 <= i < count, whatever the grid.
-template <class F>
-__device__ void for_each_element(std::int64_t count, F f) {
-  const std::int64_t stride = std::int64_t{gridDim.x} * blockDim.x;
-  for (std::int64_t i = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < count; i += stride) f(i);
 }
 
 /// The start: spins[(sample * replicas + replica) * half + i] for element i of a colour.
@@ -88,22 +81,9 @@ __global__ void place_couplings(const spin_glass::Coupling* canonical, CouplingB
   });
 }
 
-/// `states` lattices of a colour, one after the other, back into the order of s and to +-1.
-template <class Layout>
-__global__ void take_spins(const SpinByte* spins, spin_glass::Spin* canonical, Layout layout, Colour colour, int size,
-                           int half, std::int64_t states) {
-  for_each_element(states * half, [&](std::int64_t element) {
-    const std::int64_t s = number(layout.site(colour, layout.place(static_cast<int>(element % half))), size);
-    canonical[element / half * 2 * half + s] = spins[element] ? 1 : -1;
-  });
-}
-
 /// Whether an engine stores the six couplings of every site, so each twice, or those of the red sites only: every bond
 /// has one red end.
 enum class CouplingsOf { red_and_blue, red };
-
-/// How much is copied at once, or one lattice if that is more.
-inline constexpr std::int64_t transfer_bytes = 32 << 20;
 
 /// Bytes of device memory that an engine takes for a problem, buffers for transfers included.
 template <class Generator = Minstd>
@@ -111,7 +91,7 @@ double bytes_needed(const spin_glass::Problem& problem, CouplingsOf stored) {
   const double lattice = static_cast<double>(sites(problem));
   const double couplings = stored == CouplingsOf::red ? 3 : 6;
   const double per_site = static_cast<double>(problem.replicas) + couplings + 4.0 * Generator::words;
-  return static_cast<double>(problem.samples) * lattice * per_site + std::max(3 * lattice, 1.0 * transfer_bytes);
+  return static_cast<double>(problem.samples) * lattice * per_site + std::max(4 * lattice, 1.0 * transfer_bytes);
 }
 
 /// Generator says how many words of state a stream has and how it begins; Minstd (random/minstd.hpp) is an example.
@@ -169,21 +149,56 @@ class DeviceSimulation : public spin_glass::Simulation {
   spin_glass::State state() const override {
     CHECK_CUDA(cudaSetDevice(launch_.device));
     spin_glass::State result{size_, problem_.samples, problem_.replicas, {}};
-    const std::int64_t lattices = problem_.samples * problem_.replicas, lattice_sites = sites(problem_);
-    result.spins.resize(lattices * lattice_sites);
-    const std::int64_t at_once = std::clamp<std::int64_t>(transfer_bytes / lattice_sites, 1, lattices);
-    DeviceBuffer<spin_glass::Spin> canonical(at_once * lattice_sites);
-    for (std::int64_t first = 0; first < lattices; first += at_once) {
-      const std::int64_t now = std::min(at_once, lattices - first);
+    const std::int64_t lattice_sites = sites(problem_);
+    result.spins.resize(problem_.samples * problem_.replicas * lattice_sites);
+    for_each_part([&](std::int64_t first, std::int64_t count, spin_glass::Spin* canonical) {
       for (const Colour colour : {spin_glass::red, spin_glass::blue}) {
-        take_spins<<<setup_blocks(now * half_), setup_threads>>>(spins_[colour].data() + first * half_,
-                                                                 canonical.data(), layout_, colour, size_, half_, now);
+        take_spins<<<setup_blocks(count * half_), setup_threads>>>(spins_[colour].data() + first * half_, canonical,
+                                                                   layout_, colour, size_, half_, count);
         CHECK_CUDA(cudaGetLastError());
       }
-      CHECK_CUDA(cudaMemcpy(&result.spins[first * lattice_sites], canonical.data(), now * lattice_sites,
-                            cudaMemcpyDeviceToHost));
-    }
+      CHECK_CUDA(
+          cudaMemcpy(&result.spins[first * lattice_sites], canonical, count * lattice_sites, cudaMemcpyDeviceToHost));
+    });
     return result;
+  }
+
+  std::int64_t half_sweeps() const override { return half_sweeps_done_; }
+
+  bool can_resume() const override { return Resumable<Generator>; }
+
+  int stream_words() const override {
+    if constexpr (Resumable<Generator>) return Generator::history;
+    return 0;
+  }
+
+  void save_streams(const spin_glass::TakeWord& take) const override {
+    if constexpr (Resumable<Generator>) {
+      CHECK_CUDA(cudaSetDevice(launch_.device));
+      PSFLIP_PLATFORM::save_streams<Generator>({states_[spin_glass::red].data(), states_[spin_glass::blue].data()},
+                                               stream_order(half_sweeps_done_), take);
+    }
+  }
+
+  void resume(std::int64_t half_sweeps, const spin_glass::State& state, const spin_glass::GiveWord& give) override {
+    if constexpr (!Resumable<Generator>) {
+      Simulation::resume(half_sweeps, state, give);
+    } else {
+      check_resumed(problem_, half_sweeps, state);
+      CHECK_CUDA(cudaSetDevice(launch_.device));
+      for_each_part([&](std::int64_t first, std::int64_t count, spin_glass::Spin* canonical) {
+        CHECK_CUDA(cudaMemcpy(canonical, &state.spins[first * sites(problem_)], count * sites(problem_),
+                              cudaMemcpyHostToDevice));
+        for (const Colour colour : {spin_glass::red, spin_glass::blue}) {
+          put_spins<<<setup_blocks(count * half_), setup_threads>>>(spins_[colour].data() + first * half_, canonical,
+                                                                    layout_, colour, size_, half_, count);
+          CHECK_CUDA(cudaGetLastError());
+        }
+      });
+      restore_streams<Generator>({states_[spin_glass::red].data(), states_[spin_glass::blue].data()},
+                                 stream_order(half_sweeps), give);
+      half_sweeps_done_ = half_sweeps;
+    }
   }
 
   spin_glass::Launch launch() const override { return launch_; }
@@ -215,10 +230,18 @@ class DeviceSimulation : public spin_glass::Simulation {
   DeviceBuffer<std::uint32_t> states_[2];                            ///< [word][sample][element]
 
  private:
-  static constexpr unsigned setup_threads = 256;  // of the kernels above, which loop
+  /// Calls f(first lattice, lattices, room for their canonical spins on the device) for one part after the other.
+  template <class F>
+  void for_each_part(F f) const {
+    const std::int64_t lattices = problem_.samples * problem_.replicas;
+    const std::int64_t at_once = std::clamp<std::int64_t>(transfer_bytes / sites(problem_), 1, lattices);
+    DeviceBuffer<spin_glass::Spin> canonical(at_once * sites(problem_));
+    for (std::int64_t first = 0; first < lattices; first += at_once)
+      f(first, std::min(at_once, lattices - first), canonical.data());
+  }
 
-  static unsigned setup_blocks(std::int64_t elements) {
-    return static_cast<unsigned>(std::min<std::int64_t>((elements - 1) / setup_threads + 1, 2048));
+  StreamOrder<Layout> stream_order(std::int64_t half_sweeps) const {
+    return {layout_, size_, problem_.samples, problem_.samples_per_stream, half_sweeps, problem_.replicas};
   }
 
   void make_couplings(Colour colour, const spin_glass::Problem& problem) {

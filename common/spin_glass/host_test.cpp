@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <filesystem>
@@ -14,16 +15,21 @@
 #include <random>
 #include <sstream>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "app/invalid_input.hpp"
 #include "app/state_hash.hpp"
 #include "random/streams.hpp"
 #include "spin_glass/averages.hpp"
+#include "spin_glass/checkpoint.hpp"
+#include "spin_glass/checkpointer.hpp"
 #include "spin_glass/disorder.hpp"
 #include "spin_glass/edge_list.hpp"
 #include "spin_glass/observables.hpp"
+#include "spin_glass/options.hpp"
 #include "spin_glass/result_table.hpp"
+#include "spin_glass/row_journal.hpp"
 #include "spin_glass/run_files.hpp"
 #include "spin_glass/schedule.hpp"
 
@@ -373,6 +379,289 @@ TEST_F(FilesTest, AreNotUsedForTwoPurposes) {
   EXPECT_TRUE(std::filesystem::is_empty(folder_));
 }
 
+// ---- Checkpoints
+
+/// Holds a state and streams, and does nothing.
+class Still : public Simulation {
+ public:
+  Still(const Problem& problem, int words) : problem_(problem), words_(words) { restart(); }
+  void restart() override {
+    state_ = {problem_.size, problem_.samples, problem_.replicas, {}};
+    for (std::int64_t sample = 0; sample < problem_.samples; ++sample) {
+      for (std::int64_t replica = 0; replica < problem_.replicas; ++replica) {
+        const std::vector<Spin> spins = start_spins(problem_, sample, replica);
+        state_.spins.insert(state_.spins.end(), spins.begin(), spins.end());
+      }
+    }
+    streams_.assign(words_, std::vector<std::uint32_t>(groups(problem_) * sites(problem_)));
+    for (std::vector<std::uint32_t>& word : streams_) {
+      std::generate(word.begin(), word.end(), std::mt19937(static_cast<unsigned>(&word - streams_.data())));
+    }
+  }
+  double advance(std::int64_t half_sweeps) override {
+    half_sweeps_ += half_sweeps;
+    return 0;
+  }
+  std::int64_t half_sweeps() const override { return half_sweeps_; }
+  State state() const override { return state_; }
+  bool can_resume() const override { return true; }
+  int stream_words() const override { return words_; }
+  void save_streams(const TakeWord& take) const override { std::for_each(streams_.begin(), streams_.end(), take); }
+  void resume(std::int64_t half_sweeps, const State& state, const GiveWord& give) override {
+    half_sweeps_ = half_sweeps;
+    state_ = state;
+    std::for_each(streams_.begin(), streams_.end(), give);
+  }
+  Launch launch() const override { return {}; }
+  double bytes_per_flip() const override { return 0; }
+
+  Problem problem_;
+  int words_;
+  std::int64_t half_sweeps_ = 0;
+  State state_;
+  std::vector<std::vector<std::uint32_t>> streams_;
+};
+
+Options options_of(const Problem& problem) {
+  Run run{problem, 1 / problem.beta, 1000, "log"};
+  return completed({}, run);
+}
+
+void write_file(const std::string& path, const std::string& bytes) { std::ofstream(path, std::ios::binary) << bytes; }
+
+TEST_F(FilesTest, CheckpointsBringEverythingBack) {
+  for (const auto& [samples, replicas, words] : {std::tuple{1, 1, 0}, {3, 3, 1}, {5, 2, 61}}) {
+    Problem problem{.size = 6, .beta = 0.1 + 0.2, .samples = samples, .replicas = replicas, .samples_per_stream = 2};
+    Still simulation(problem, words);
+    Saved saved{options_of(problem), "stage", "cpu", "0123456789abcdef", 17, {}, {}};
+    saved.options.output = "/tmp/\xff\x80\xc3\xa4\n\"x.csv";  // not UTF-8
+    saved.options.couplings = {"a", "\xfe"};
+    saved.result.seconds = 1.0 / 3;
+    saved.result.energy = -123456789012345;
+    saved.result.magnetisation = 7;
+    saved.result.averages = {{0, {}}, {16, {Average{0.1, 1e-300}, Average{-1, std::nullopt}}}};
+    if (samples == 3) {
+      saved.options.correlations = "/c.csv";
+      for (AveragesAt& at : saved.result.averages) {
+        at.correlations = Correlations{{{1, 0}, {0.5, 0.1}, {0.25, std::nullopt}, {-0.125, 0.2}}, std::nullopt};
+      }
+      saved.result.averages[1].correlations->xi_12 = Average{1.5, 0.25};
+      saved.rows = RowJournal::Extent{12, ~std::uint64_t{0}};
+    }
+    OutputFile file(path("c"));
+    write_checkpoint(file, saved, simulation);
+    file.commit();
+
+    Checkpoint checkpoint(path("c"));
+    const Saved& back = checkpoint.saved();
+    EXPECT_EQ(as_json(back.options), as_json(saved.options));
+    EXPECT_EQ(back.options.output, saved.options.output);
+    EXPECT_EQ(back.options.couplings, saved.options.couplings);
+    EXPECT_EQ(back.options.beta, 0.1 + 0.2);
+    EXPECT_EQ(back.stage + back.platform + back.couplings_hash, "stagecpu0123456789abcdef");
+    EXPECT_EQ(back.sweeps, 17);
+    EXPECT_EQ(back.result.seconds, 1.0 / 3);
+    EXPECT_EQ(back.result.energy, saved.result.energy);
+    EXPECT_EQ(back.result.magnetisation, 7);
+    EXPECT_EQ(back.rows, saved.rows);
+    ASSERT_EQ(back.result.averages.size(), 2u);
+    for (std::size_t i = 0; i < 2; ++i) {
+      const AveragesAt &one = back.result.averages[i], &other = saved.result.averages[i];
+      EXPECT_EQ(one.sweep, other.sweep);
+      EXPECT_EQ(one.averages, other.averages);
+      ASSERT_EQ(one.correlations.has_value(), other.correlations.has_value());
+      if (one.correlations) {
+        EXPECT_EQ(one.correlations->c4, other.correlations->c4);
+        EXPECT_EQ(one.correlations->xi_12, other.correlations->xi_12);
+      }
+    }
+    Still other(problem, words);
+    other.state_.spins.assign(other.state_.spins.size(), 0);
+    other.streams_.assign(words, std::vector<std::uint32_t>(other.streams_.empty() ? 0 : other.streams_[0].size()));
+    checkpoint.restore(problem, other);
+    EXPECT_EQ(other.half_sweeps_, 34);
+    EXPECT_EQ(other.state_, simulation.state_);
+    EXPECT_EQ(other.streams_, simulation.streams_);
+  }
+}
+
+TEST_F(FilesTest, DamagedCheckpointsAreRefused) {
+  const Problem problem{.size = 4, .samples = 1, .replicas = 1};
+  OutputFile file(path("c"));
+  Saved saved{options_of(problem), "s", "cpu", "0", 1, {}, {}};
+  saved.result.averages = {{1, {Average{0.1, 0.2}}}};
+  write_checkpoint(file, saved, Still(problem, 1));
+  file.commit();
+  const std::string good = content(path("c"));
+  EXPECT_NO_THROW(Checkpoint(path("c")));
+  write_file(path("d"), good);
+  const auto refused = [&](const std::string& bytes) {
+    // In place: a file that is emptied first is written to the disk at once by some file systems.
+    std::filesystem::resize_file(path("d"), bytes.size());
+    std::fstream(path("d"), std::ios::binary | std::ios::in | std::ios::out) << bytes;
+    const std::string message = refusal([&] { Checkpoint(path("d")); });
+    EXPECT_THAT(message, HasSubstr(path("d") + ": "));
+    EXPECT_EQ(std::count(message.begin(), message.end(), '\n'), 0);
+    return message;
+  };
+  for (std::size_t i = 0; i < good.size(); ++i) {
+    for (const int bit : {0, 1, 2, 3, 4, 5, 6, 7}) {
+      std::string bad = good;
+      bad[i] = static_cast<char>(bad[i] ^ 1 << bit);
+      refused(bad);
+    }
+  }
+  for (std::size_t length = 0; length < good.size(); ++length) {
+    refused(good.substr(0, length));
+  }
+  EXPECT_THAT(refused(good + '\0'), HasSubstr("damaged"));
+  EXPECT_THAT(refused(good + good), HasSubstr("damaged"));
+  EXPECT_THAT(refused(std::string(5000, '\0')), HasSubstr("not a checkpoint"));
+  EXPECT_THAT(refused("sweep,e\n0,1\n"), HasSubstr("not a checkpoint"));
+  std::string newer = good;
+  newer[8] = 2;
+  EXPECT_THAT(refused(newer), HasSubstr("a checkpoint of version 2; this program has version 1"));
+  EXPECT_THAT(refusal([&] { Checkpoint(path("none")); }), HasSubstr("cannot be opened: No such file"));
+  EXPECT_THAT(refusal([&] { Checkpoint c(folder_); }), HasSubstr("a checkpoint is a regular file"));
+}
+
+TEST_F(FilesTest, JournalsBringBackTheRowsOfTheirExtent) {
+  const Problem problem{.size = 4, .samples = 2, .replicas = 3};
+  const auto observables = [](std::int64_t i) {
+    return SampleObservables{{i, i + 1, i + 2}, {-i, -i, -i}, {7 * i, 8 * i, 9 * i}};
+  };
+  RowJournal::Extent extent;
+  {
+    RowJournal journal(path("r"), problem);
+    EXPECT_EQ(journal.synchronise(), extent);
+    for (const std::int64_t sweep : {0, 1, 2}) {
+      for (const std::int64_t sample : {0, 1}) {
+        journal.add(sweep, sample, observables(10 * sweep + sample));
+      }
+      if (sweep == 1) {
+        extent = journal.synchronise();
+      }
+    }
+  }
+  EXPECT_EQ(extent.records, 2);
+  const std::string all = content(path("r"));
+  EXPECT_EQ(all.size(), 3 * (1 + 2 * 9) * 8u);
+
+  const auto reopen = [&](const RowJournal::Extent& wanted) {
+    std::vector<std::pair<std::int64_t, SampleObservables>> rows;
+    RowJournal journal(path("r"), problem, wanted,
+                       [&](std::int64_t sweep, std::int64_t sample, const SampleObservables& row) {
+                         rows.emplace_back(10 * sweep + sample, row);
+                       });
+    journal.add(2, 0, observables(20));
+    journal.add(2, 1, observables(21));
+    EXPECT_EQ(journal.synchronise().records, wanted.records + 1);
+    return rows;
+  };
+  const auto rows = reopen(extent);
+  ASSERT_EQ(rows.size(), 4u);
+  for (std::size_t i = 0; i < 4; ++i) {
+    EXPECT_EQ(rows[i].first, (std::array<std::int64_t, 4>{0, 1, 10, 11})[i]);
+    EXPECT_EQ(rows[i].second, observables(rows[i].first));
+  }
+  EXPECT_EQ(content(path("r")), all);  // what was cut off came again
+
+  for (const std::size_t length : {std::size_t{0}, all.size() / 3, 2 * all.size() / 3 - 1}) {
+    write_file(path("r"), all.substr(0, length));
+    EXPECT_THAT(refusal([&] { reopen(extent); }),
+                HasSubstr(path("r") + ": not the rows that the checkpoint goes with"));
+    EXPECT_EQ(content(path("r")).size(), length);
+  }
+  std::string bad = all;
+  bad[100] ^= 1;
+  write_file(path("r"), bad);
+  EXPECT_THAT(refusal([&] { reopen(extent); }), HasSubstr("or damaged"));
+  EXPECT_EQ(content(path("r")), bad);
+  std::filesystem::remove(path("r"));
+  EXPECT_THAT(refusal([&] { reopen(extent); }), HasSubstr("cannot be opened"));
+  EXPECT_TRUE(reopen({}).empty());
+}
+
+TEST_F(FilesTest, CheckpointsAreTakenWhenTheyAreDue) {
+  const Problem problem{.size = 4, .samples = 1, .replicas = 1};
+  Checkpointer by_sweeps(path("c"), false);
+  by_sweeps.set_interval("10");
+  Still simulation(problem, 1);
+  by_sweeps.begin({options_of(problem), "s", "cpu", "0", 0, {}, {}}, nullptr, problem, simulation, {});
+  EXPECT_EQ(by_sweeps.next(0), 10);
+  EXPECT_EQ(by_sweeps.next(9), 10);
+  EXPECT_EQ(by_sweeps.next(10), 20);
+  EXPECT_FALSE(by_sweeps.is_due(9));
+  EXPECT_TRUE(by_sweeps.is_due(10));
+  simulation.advance(20);
+  by_sweeps.save(simulation, {}, 10);
+  EXPECT_FALSE(by_sweeps.is_due(10));
+  EXPECT_EQ(Checkpoint(path("c")).saved().sweeps, 10);
+  EXPECT_THAT(refusal([&] { Checkpointer(path("c"), false); }), HasSubstr("it exists; continue it with --resume"));
+  EXPECT_THAT(refusal([&] { Checkpointer(path("c"), true); }), HasSubstr("another program is writing it"));
+  for (const char* every : {"", "0", "-1", "1.5", "10s", "m", "10 m", "10mm", "9999999999", "0m", "1d", "10M"}) {
+    EXPECT_THAT(refusal([&] { by_sweeps.set_interval(every); }), HasSubstr("--checkpoint-every is")) << every;
+  }
+  by_sweeps.set_interval("1m");
+  EXPECT_EQ(by_sweeps.next(10), std::numeric_limits<std::int64_t>::max());
+  EXPECT_FALSE(by_sweeps.is_due(1000));
+}
+
+TEST(OptionsOfAResumedRun, MayNotMakeItAnother) {
+  Problem problem{.size = 6, .beta = 0.5, .samples = 3, .replicas = 2, .samples_per_stream = 2, .seed = 7};
+  Options saved = options_of(problem);
+  saved.averages = "/a.csv";
+  saved.threads = 64;
+  saved.kernel = "wide";
+  Options alone;
+  alone.resume = "c";
+  EXPECT_EQ(as_json(continued(alone, saved)), as_json(saved));
+  EXPECT_EQ(continued(alone, saved).checkpoint, "c");
+
+  const auto refused = [&](auto change) {
+    Options given = alone;
+    change(given);
+    return refusal([&] { continued(given, saved); });
+  };
+  EXPECT_EQ(refused([](Options& o) { o.size = 8; }), "--size is 8: the run to be resumed has 6; leave --size out");
+  EXPECT_THAT(refused([](Options& o) { o.temperature = 1.1; }),
+              HasSubstr("--temperature is 1.1: the run to be resumed has 2.0"));
+  EXPECT_THAT(refused([](Options& o) { o.beta = 0.6; }), HasSubstr("--beta is 0.6: the run to be resumed has 0.5"));
+  EXPECT_THAT(refused([](Options& o) { o.samples = 1; }), HasSubstr("--samples is 1"));
+  EXPECT_THAT(refused([](Options& o) { o.replicas = 4; }), HasSubstr("--replicas is 4"));
+  EXPECT_THAT(refused([](Options& o) { o.samples_per_stream = 32; }), HasSubstr("--samples-per-stream is 32"));
+  EXPECT_THAT(refused([](Options& o) { o.generator = "philox"; }), HasSubstr("--generator is philox"));
+  EXPECT_THAT(refused([](Options& o) { o.seed = 42; }), HasSubstr("--seed is 42"));
+  EXPECT_THAT(refused([](Options& o) { o.start = "ordered"; }), HasSubstr("--start is ordered"));
+  EXPECT_THAT(refused([](Options& o) { o.ferromagnetic_fraction = 0.6; }),
+              HasSubstr("--ferromagnetic-fraction is 0.6"));
+  EXPECT_THAT(refused([](Options& o) { o.couplings = {"x"}; }), HasSubstr("--couplings is x"));
+  EXPECT_THAT(refused([](Options& o) { o.measure = "end"; }),
+              HasSubstr("--measure is end: the run to be resumed has log"));
+  EXPECT_THAT(refused([](Options& o) { o.output = "x.csv"; }), HasSubstr("--output is x.csv"));
+  EXPECT_THAT(refused([](Options& o) { o.correlations = "x.csv"; }), HasSubstr("--correlations is x.csv"));
+  EXPECT_THAT(refused([](Options& o) { o.checkpoint = "d"; }), HasSubstr("--checkpoint is d"));
+
+  Options same = alone;  // what changes nothing may be said again
+  same.size = 6;
+  same.temperature = 2;
+  same.seed = 7;
+  same.measure = "log";
+  same.checkpoint = "./c";
+  EXPECT_EQ(as_json(continued(same, saved)), as_json(saved));
+  Options more = alone;
+  more.sweeps = 2000;
+  more.averages = "b.csv";
+  more.device = "cpu";
+  more.kernel = "fused";
+  const Options result = continued(more, saved);
+  EXPECT_EQ(result.sweeps, 2000);
+  EXPECT_EQ(result.averages, "b.csv");
+  EXPECT_EQ(result.device, "cpu");
+  EXPECT_EQ(result.kernel, "fused");
+  EXPECT_EQ(result.threads, std::nullopt);  // one wish about the launch makes it all anew
+}
+
 // ---- Observables
 
 /// - sum J s s' by coordinates.
@@ -454,6 +743,40 @@ TEST(Observables, AreThoseOfPlainLoops) {
       }
     }
     EXPECT_EQ(observables.overlaps.size(), 6u);
+  }
+}
+
+TEST(Observables, CorrelateOverlapsAlongTheAxes) {
+  for (const std::int64_t size : {4, 6, 10}) {
+    const Problem problem{.size = size, .samples = 1, .replicas = 3};
+    State state{size, 1, 3, {}};
+    for (std::int64_t replica = 0; replica < 3; ++replica) {
+      const std::vector<Spin> spins = start_spins(problem, 0, replica);
+      state.spins.insert(state.spins.end(), spins.begin(), spins.end());
+    }
+    const SampleObservables observables = observe(state, 0, sample_couplings(problem, 0), true);
+    ASSERT_EQ(std::ssize(observables.correlations), 3 * (size / 2 + 1));
+    EXPECT_TRUE(observe(state, 0, sample_couplings(problem, 0)).correlations.empty());
+    for (std::int64_t a = 0; a < 3; ++a) {
+      for (std::int64_t b = a + 1; b < 3; ++b) {
+        const auto q = [&](std::int64_t x, std::int64_t y, std::int64_t z) {
+          const std::int64_t s = x % size + size * (y % size + size * (z % size));
+          return state.of(0, a)[s] * state.of(0, b)[s];
+        };
+        for (std::int64_t r = 0; r <= size / 2; ++r) {
+          std::int64_t expected = 0;
+          for (std::int64_t x = 0; x < size; ++x) {
+            for (std::int64_t y = 0; y < size; ++y) {
+              for (std::int64_t z = 0; z < size; ++z) {
+                expected += q(x, y, z) * (q(x + r, y, z) + q(x, y + r, z) + q(x, y, z + r));
+              }
+            }
+          }
+          EXPECT_EQ(observables.correlations[pair_index(3, a, b) * distances(size) + r], expected);
+        }
+        EXPECT_EQ(observables.correlations[pair_index(3, a, b) * distances(size)], 3 * size * size * size);
+      }
+    }
   }
 }
 
@@ -576,6 +899,97 @@ TEST(Averages, HaveNoOverlapOfOneReplica) {
   EXPECT_EQ(averages[4], std::nullopt);
 }
 
+/// f = x^2 y of two quantities, five samples in groups of two, two and one, by writing the definition down.
+TEST(Jackknife, IsThatOfADirectCalculation) {
+  const std::vector<std::vector<double>> values{{1, 2, 4, 8, 5}, {3, 1, 4, 1, 5}};
+  const auto f = [](std::span<const double> means) -> std::optional<double> { return means[0] * means[0] * means[1]; };
+  const double all = 4.0 * 4.0 * 2.8;
+  const double without[] = {std::pow((4 + 8 + 5) / 3.0, 2) * (4 + 1 + 5) / 3.0,
+                            std::pow((1 + 2 + 5) / 3.0, 2) * (3 + 1 + 5) / 3.0,
+                            std::pow((1 + 2 + 4 + 8) / 4.0, 2) * (3 + 1 + 4 + 1) / 4.0};
+  const double left[] = {0.6, 0.6, 0.8};
+  double squares = 0;
+  for (int g = 0; g < 3; ++g) {
+    squares += std::pow(left[g] * (without[g] - all), 2);
+  }
+  const auto found = jackknife_over_groups(values, 2, f);
+  EXPECT_DOUBLE_EQ(found->value, all);
+  EXPECT_DOUBLE_EQ(*found->error, std::sqrt(1.5 * squares));
+}
+
+TEST(Jackknife, IsTheErrorOfTheMeanForMeans) {
+  const std::vector<double> values{1, 5, 2, 2, 7, -3, 4};
+  const auto mean = [](std::span<const double> means) { return std::optional(3 * means[0] + 1); };
+  for (const std::int64_t width : {1, 2, 3, 4}) {
+    const auto found = jackknife_over_groups({values}, width, mean);
+    const auto expected = average_over_groups(values, width);
+    EXPECT_DOUBLE_EQ(found->value, 3 * expected->value + 1);
+    EXPECT_NEAR(*found->error, 3 * *expected->error, 1e-13);
+  }
+  EXPECT_EQ(jackknife_over_groups({values}, 7, mean)->error, std::nullopt);
+  EXPECT_EQ(jackknife_over_groups({}, 1, mean), std::nullopt);
+  EXPECT_EQ(jackknife_over_groups({values}, 1, [](auto) { return std::optional<double>(); }), std::nullopt);
+}
+
+TEST(CoherenceLength, IsARatioOfSums) {
+  const std::vector<double> c4{1, 0.5, 0.25, 0.125};
+  // Trapezoidal rule: I_1 = 0.5 + 0.5 + 0.375/2, I_2 = 0.5 + 1 + 1.125/2
+  EXPECT_DOUBLE_EQ(*coherence_length(c4, {}, 4), 2.0625 / 1.1875);
+  EXPECT_DOUBLE_EQ(*coherence_length(c4, {}, 3), 1.5);  // two distances are no tail
+  EXPECT_DOUBLE_EQ(*coherence_length(c4, {}, 2), 1);
+  EXPECT_EQ(coherence_length(c4, {}, 1), std::nullopt);
+  EXPECT_EQ(coherence_length(c4, {}, 0), std::nullopt);
+}
+
+TEST(CoherenceLength, GoesOnBeyondTheCutoffAsTheDataBegin) {
+  // Data that are the form itself: whatever is cut off comes back, whatever is there instead does not matter.
+  std::vector<double> c4{1}, errors{0};
+  for (int r = 1; r <= 40; ++r) {
+    c4.push_back(0.7 * std::pow(r, -0.4) * std::exp(-std::pow(r / 6.5, 1.5)));
+    errors.push_back(0.001 * (1 + r % 3));
+  }
+  const double whole = *coherence_length(c4, errors, 41);
+  for (const std::int64_t cutoff : {4, 6, 8, 20, 40}) {
+    std::vector<double> noisy = c4;
+    std::fill(noisy.begin() + cutoff, noisy.end(), 17);
+    EXPECT_NEAR(*coherence_length(noisy, errors, cutoff), whole, 1e-9) << cutoff;
+    EXPECT_NEAR(*coherence_length(noisy, {}, cutoff), whole, 1e-9) << cutoff;
+  }
+  // What does not decay is not continued.
+  const std::vector<double> flat(41, 0.5);
+  EXPECT_DOUBLE_EQ(*coherence_length(flat, errors, 6), (1 + 4 + 9 + 16 + 25) / 15.0);
+}
+
+TEST(CoherenceLength, IsCutWhereTheNoiseBegins) {
+  const auto cutoff = [](std::vector<double> values, std::optional<double> error) {
+    std::vector<Average> c4;
+    for (const double value : values) {
+      c4.push_back({value, error});
+    }
+    return coherence_cutoff(c4);
+  };
+  EXPECT_EQ(cutoff({1, 0.5, 0.375, 0.37, 0.4}, 0.125), 3);
+  EXPECT_EQ(cutoff({1, 0.5, 0.375, 0.375, 0.4}, 0.125), 5);
+  EXPECT_EQ(cutoff({1, 0.5, -0.1, 0.29, 0.4}, std::nullopt), 2);
+  EXPECT_EQ(cutoff({1, 0.5, 0.1, 0.29, 0.4}, std::nullopt), 5);
+}
+
+TEST(Averages, HaveCorrelationsOfAllPairsAndTheirErrors) {
+  const Problem problem{.size = 4, .samples = 2, .replicas = 3, .samples_per_stream = 1};
+  Averager averager(problem);
+  EXPECT_EQ(averager.correlations(), std::nullopt);
+  averager.add({{0, 0, 0}, {0, 0, 0}, {0, 0, 0}, {192, 96, 48, 192, 96, 48, 192, 96, 48}});
+  averager.add({{0, 0, 0}, {0, 0, 0}, {0, 0, 0}, {192, 0, 0, 192, 96, 24, 192, 48, 24}});
+  const Correlations correlations = averager.correlations().value();
+  EXPECT_EQ(correlations.c4[0], (Average{1, 0}));
+  EXPECT_DOUBLE_EQ(correlations.c4[1].value, (0.5 + 0.25) / 2);
+  EXPECT_DOUBLE_EQ(*correlations.c4[1].error, 0.125);
+  EXPECT_DOUBLE_EQ(correlations.c4[2].value, (0.25 + 0.25 / 3) / 2);
+  // 3 errors at r = 1 are C4 itself, and 1/12 is half of it at r = 2.
+  EXPECT_DOUBLE_EQ(correlations.xi_12->value, 1);
+  EXPECT_DOUBLE_EQ(*correlations.xi_12->error, 0);
+}
+
 // ---- Schedule
 
 std::vector<std::int64_t> times(const std::string& rule, std::int64_t sweeps) {
@@ -602,12 +1016,39 @@ TEST(Schedule, MeasuresWhenItIsAskedTo) {
   EXPECT_THAT(times("every:100", 10), ElementsAre(0, 10));
   EXPECT_THAT(times("every:9223372036854775807", 10), ElementsAre(0, 10));
   EXPECT_THAT(times("every:7", 0), ElementsAre(0));
+  EXPECT_THAT(times("log:1", 10), ElementsAre(0, 1, 2, 4, 8, 10));
+  EXPECT_THAT(times("log:2", 25), ElementsAre(0, 1, 2, 3, 4, 6, 8, 11, 16, 23, 25));
+  EXPECT_THAT(times("log:1000", 12), ElementsAre(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12));
+  EXPECT_EQ(times("log:4", 100'000'000'000).back(), 100'000'000'000);
   EXPECT_EQ(times("log", 100'000'000'000).size(), 39u);
 }
 
+TEST(Schedule, HasPowersOfTwoInEveryLog) {
+  for (const std::int64_t k : {1, 3, 7, 1000}) {
+    const Schedule schedule("log:" + std::to_string(k), 100'000'000'000);
+    for (std::int64_t power = 1; power < 100'000'000'000; power *= 2) {
+      EXPECT_TRUE(schedule.has(power)) << k << ' ' << power;
+    }
+  }
+}
+
+TEST(Schedule, KnowsWhatItHas) {
+  for (const char* rule : {"end", "log", "log:3", "every:7"}) {
+    const std::vector<std::int64_t> all = times(rule, 50);
+    const Schedule schedule(rule, 50);
+    for (std::int64_t time = -1; time <= 60; ++time) {
+      EXPECT_EQ(schedule.has(time), std::ranges::count(all, time) == 1) << rule << ' ' << time;
+      if (time < 50) {
+        EXPECT_EQ(schedule.after(time), *std::ranges::upper_bound(all, time)) << rule << ' ' << time;
+      }
+    }
+  }
+}
+
 TEST(Schedule, RefusesOtherRules) {
-  for (const char* rule : {"", "Log", "every", "every:", "every:0", "every:-1", "every:1.5", "every:x", "every: 1",
-                           "every:9223372036854775808"}) {
+  for (const char* rule :
+       {"", "Log", "every", "every:", "every:0", "every:-1", "every:1.5", "every:x", "every: 1",
+        "every:9223372036854775808", "log:", "log:0", "log:-1", "log:1001", "log:x", "log:2.5", "log2"}) {
     EXPECT_THAT(refusal([&] { Schedule(rule, 10); }), HasSubstr("--measure is " + std::string(rule) + ": ")) << rule;
   }
 }

@@ -24,6 +24,8 @@ struct Offer {
   std::vector<int> sites_per_thread;
   std::vector<spin_glass::Kernel> kernels;
   std::vector<int> samples_per_word;
+  std::vector<int> clusters;
+  std::vector<int> replicas_together;
   int threads = 256;        ///< the stage's choice
   int most_threads = 1024;  ///< of a block
 };
@@ -54,6 +56,8 @@ inline spin_glass::Launch complete(const spin_glass::Problem& problem, spin_glas
                        std::to_string(problem.size));
   launch.kernel = choose("--kernel", launch.kernel, offer.kernels, called);
   launch.samples_per_word = choose("--samples-per-word", launch.samples_per_word, offer.samples_per_word, digits);
+  launch.cluster = choose("--cluster", launch.cluster, offer.clusters, digits);
+  launch.replicas_together = choose("--replicas-together", launch.replicas_together, offer.replicas_together, digits);
   launch.sites_per_thread = choose("--sites-per-thread", launch.sites_per_thread, offer.sites_per_thread, digits);
   launch.threads = launch.threads.value_or(offer.threads);
   if (*launch.threads < 1 || *launch.threads > offer.most_threads)

@@ -56,14 +56,48 @@ std::int64_t overlap(std::span<const Spin> a, std::span<const Spin> b) {
   return sum(a.size(), [&](std::size_t i) { return a[i] * b[i]; });
 }
 
-SampleObservables observe(const State& state, std::int64_t sample, std::span<const Coupling> couplings) {
+std::vector<std::int64_t> overlap_correlations(std::int64_t size, std::span<const Spin> a, std::span<const Spin> b) {
+  std::vector<Spin> q(a.size());
+  for (std::size_t i = 0; i < q.size(); ++i) {
+    q[i] = static_cast<Spin>(a[i] * b[i]);
+  }
+  std::vector<std::int64_t> result(distances(size));
+  const auto area = static_cast<std::size_t>(size * size);
+  // Sites that lie r apart along z, y or x are r planes, rows or sites apart, or as many less L at the boundary.
+  const auto product = [](const Spin* here, const Spin* there, std::size_t count) {
+    return sum(count, [=](std::size_t i) { return here[i] * there[i]; });
+  };
+  for (std::int64_t r = 0; r <= size / 2; ++r) {
+    std::int64_t total = 0;
+    for (std::int64_t z = 0; z < size; ++z) {
+      const Spin* const plane = &q[z * area];
+      total += product(plane, &q[(z + r) % size * area], area);
+      total += product(plane, plane + r * size, (size - r) * size);
+      total += product(plane + (size - r) * size, plane, r * size);
+      for (std::int64_t y = 0; y < size; ++y) {
+        const Spin* const row = plane + y * size;
+        total += product(row, row + r, size - r) + product(row + size - r, row, r);
+      }
+    }
+    result[r] = total;
+  }
+  return result;
+}
+
+SampleObservables observe(const State& state, std::int64_t sample, std::span<const Coupling> couplings,
+                          bool correlations) {
   SampleObservables result;
   for (std::int64_t a = 0; a < state.replicas; ++a) {
     const std::span<const Spin> spins = state.of(sample, a);
     result.energies.push_back(energy(state.size, spins, couplings));
     result.magnetisations.push_back(magnetisation(spins));
     for (std::int64_t b = a + 1; b < state.replicas; ++b) {
-      result.overlaps.push_back(overlap(spins, state.of(sample, b)));
+      const std::span<const Spin> others = state.of(sample, b);
+      result.overlaps.push_back(overlap(spins, others));
+      if (correlations) {
+        const std::vector<std::int64_t> sums = overlap_correlations(state.size, spins, others);
+        result.correlations.insert(result.correlations.end(), sums.begin(), sums.end());
+      }
     }
   }
   return result;

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "spin_glass/problem.hpp"
-#include "spin_glass/simulation.hpp"
+#include "spin_glass/state.hpp"
 
 namespace psflip::spin_glass {
 
@@ -32,10 +32,21 @@ struct SampleObservables {
   std::vector<std::int64_t> energies;        ///< [replica]
   std::vector<std::int64_t> magnetisations;  ///< [replica]
   std::vector<std::int64_t> overlaps;        ///< [pair_index(replicas, a, b)]
+  /// [pair * distances(L) + r]: the sum over all sites x and the three axes e of q(x) q(x + r e), q(x) = s_a(x) s_b(x),
+  /// r = 0 .. L/2; 3 L^3 for r = 0. Empty unless asked for.
+  std::vector<std::int64_t> correlations{};
+  friend bool operator==(const SampleObservables&, const SampleObservables&) = default;
 };
 
+/// How many distances the correlations have: r = 0 .. L/2.
+constexpr std::int64_t distances(std::int64_t size) { return size / 2 + 1; }
+
+/// The sums over all sites and axes of q(x) q(x + r e), r = 0 .. L/2, of two replicas of one sample.
+std::vector<std::int64_t> overlap_correlations(std::int64_t size, std::span<const Spin> a, std::span<const Spin> b);
+
 /// `couplings` are those of the sample.
-SampleObservables observe(const State& state, std::int64_t sample, std::span<const Coupling> couplings);
+SampleObservables observe(const State& state, std::int64_t sample, std::span<const Coupling> couplings,
+                          bool correlations = false);
 
 /// The canonical hash (app/state_hash.hpp), over the spins in the order of State.
 std::uint64_t state_hash(const State& state);

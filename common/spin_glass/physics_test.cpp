@@ -155,9 +155,11 @@ class Mistaken : public Simulation {
     }
     seen_ = spins_;
     second_half_ = false;
+    half_sweeps_ = 0;
   }
 
   double advance(std::int64_t half_sweeps) override {
+    half_sweeps_ += half_sweeps;
     for (; half_sweeps > 0; --half_sweeps) {
       const bool blue = second_half_ != (mistake_ == Mistake::blue_first);
       for (std::int64_t sample = 0; sample < problem_.samples; ++sample) {
@@ -167,6 +169,8 @@ class Mistaken : public Simulation {
     }
     return 0;
   }
+
+  std::int64_t half_sweeps() const override { return half_sweeps_; }
 
   State state() const override {
     State state{problem_.size, problem_.samples, problem_.replicas, {}};
@@ -222,6 +226,7 @@ class Mistaken : public Simulation {
   std::vector<std::vector<Spin>> spins_, seen_;   ///< [sample * replicas + replica][s]
   std::vector<std::vector<Minstd>> streams_;      ///< [sample][s], equal within a group
   bool second_half_ = false;
+  std::int64_t half_sweeps_ = 0;
 };
 
 MakeEngine engine_with(Mistake mistake) {

@@ -6,9 +6,15 @@ import csv
 import json
 import os
 import pathlib
+import pty
+import random
+import resource
+import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 PROGRAM = None
@@ -36,7 +42,7 @@ def is_reference():
 
 
 def has_all_generators():
-    return is_reference() or stage().startswith("06_")
+    return is_reference() or stage()[:3] in ("06_", "07_")
 
 
 def read_csv(path):
@@ -98,7 +104,7 @@ class Refusals(InFolder):
         for option in ("--samples", "--replicas", "--samples-per-stream"):
             for number in (0, -1, "1.5", 1 << 25, "010"):
                 self.assert_refused(option, number, names=option)
-        for rule in ("sometimes", "every:0", "every:-1", "every:1.5", "every:"):
+        for rule in ("sometimes", "every:0", "every:-1", "every:1.5", "every:", "log:0", "log:", "log:1001"):
             self.assert_refused("--measure", rule, names=rule)
 
     def test_sizes(self):
@@ -196,10 +202,10 @@ class Refusals(InFolder):
                 self.assert_refused(option, place, names=place)
         folder = self.folder / "folder.csv"
         folder.mkdir()
-        for option in ("--output", "--averages", "--write-couplings"):
+        for option in ("--output", "--averages", "--correlations", "--write-couplings"):
             self.assert_refused(option, folder, names=folder)
             self.assert_refused(option, "", names="")
-        for option in ("--output", "--averages"):
+        for option in ("--output", "--averages", "--correlations"):
             self.assert_refused(option, self.folder / "a.txt", names=".csv or .json")
         both = self.folder / "both.csv"
         self.assert_refused("--output", both, "--averages", both, names=both)
@@ -207,9 +213,11 @@ class Refusals(InFolder):
         self.assert_refused("--output", both, "--write-couplings", both, names=both)
         self.assert_refused("--write-couplings", self.folder / "a", "--samples", 2, names="--write-couplings")
         self.assert_refused("--output", "/dev/stdout", "--json", names="--json")
+        self.assert_refused("--correlations", both, "--averages", both, names=both)
+        self.assert_refused("--correlations", self.folder / "a.csv", "--replicas", 1, names="--replicas is 1")
 
     def test_full_disk(self):
-        for option in ("--output", "--averages", "--write-couplings"):
+        for option in ("--output", "--averages", "--correlations", "--write-couplings"):
             others = [] if option == "--output" else ["--output", self.folder / "other.csv"]
             for sweeps in (1, 2000):
                 done = run("--size", 4, "--sweeps", sweeps, "--measure", "every:1", option, "/dev/full", *others,
@@ -217,6 +225,288 @@ class Refusals(InFolder):
                 self.assertEqual(done.returncode, 2, done)
                 self.assertRegex(done.stderr.decode(), r"\Aspin_glass: /dev/full: [^\n]+\n\Z")
                 self.assertEqual(self.snapshot(), {})
+
+
+# A run that measures all there is, with an odd number of samples a stream and a last measuring time of its own.
+def long_run(sweeps=1500, measure="log:3"):
+    return ["--size", 6, "--sweeps", sweeps, "--samples", 21, "--samples-per-stream", 5, "--replicas", 3, "--measure",
+            measure]
+
+
+OUTPUTS = ["--output", "states.csv", "--averages", "averages.json", "--correlations", "c4.csv", "--write-couplings",
+           *(f"couplings.{i}" for i in range(21))]
+
+
+class LongRuns(InFolder):
+    """Runs that are saved, killed, continued."""
+
+    def start(self, *arguments, folder=None, **others):
+        return subprocess.Popen([PROGRAM, *map(str, arguments)], cwd=folder or self.folder, stdout=subprocess.PIPE,
+                                stderr=subprocess.PIPE, **others)
+
+    def run_there(self, *arguments, folder=None, **others):
+        with self.start(*arguments, folder=folder, **others) as process:
+            out, err = process.communicate(timeout=120)
+        return process.returncode, out.decode(), err.decode()
+
+    def succeed(self, *arguments, folder=None):
+        code, out, err = self.run_there(*arguments, folder=folder)
+        self.assertEqual((code, err), (0, ""))
+        return out
+
+    def refused(self, *arguments, names, folder=None, code=2):
+        before = self.snapshot()
+        done = self.run_there(*arguments, folder=folder)
+        self.assertEqual(done[0], code, done)
+        self.assertEqual(done[1], "")
+        self.assertRegex(done[2], r"\Aspin_glass: [^\n]+\n\Z")
+        self.assertIn(str(names), done[2])
+        self.assertEqual(self.snapshot(), before)
+
+    def uninterrupted(self, *arguments):
+        """The files of a run without any checkpoint, and its JSON object but for the seconds."""
+        folder = self.folder / "uninterrupted"
+        folder.mkdir()
+        answer = self.without_seconds(self.succeed(*arguments, "--json", folder=folder))
+        files = {path.name: path.read_bytes() for path in folder.iterdir()}
+        shutil.rmtree(folder)
+        return files, answer
+
+    @staticmethod
+    def without_seconds(text):
+        answer = json.loads(text)
+        del answer["seconds"], answer["ps_per_flip"]
+        return answer
+
+    def files(self):
+        return {path.name: path.read_bytes() for path in self.folder.iterdir()}
+
+    def interrupt(self, *arguments, sent=signal.SIGKILL, after=None, within=0.0):
+        """Starts a run and sends it a signal: when a file exists, or at some time within so many seconds."""
+        with self.start(*arguments) as process:
+            if after is None:
+                time.sleep(random.uniform(0, within))
+            else:
+                while not (self.folder / after).exists() and process.poll() is None:
+                    time.sleep(0.001)
+                time.sleep(0.1)  # signals are noted from then on
+            process.send_signal(sent)
+            out, err = process.communicate(timeout=120)
+        return process.returncode, out.decode(), err.decode()
+
+    def test_killed_at_any_moment(self):
+        """As often as it may be killed: the files are those of a run that was not, and nothing else is left."""
+        random.seed(1)
+        for generator in GENERATORS if has_all_generators() else GENERATORS[:1]:
+            problem = [*long_run(), "--generator", generator, *OUTPUTS]
+            expected, answer = self.uninterrupted(*problem)
+            for _ in range(2):
+                arguments, kills = [*problem, "--json", "--checkpoint", "c", "--checkpoint-every", 40], 0
+                while True:
+                    code, out, err = self.interrupt(*arguments, within=0.1 + 0.02 * kills)
+                    self.assertIn(code, (0, -signal.SIGKILL), err)
+                    if code == 0:
+                        break
+                    kills += 1
+                    self.assertLess(kills, 500)
+                    if (self.folder / "c").exists():
+                        arguments = ["--resume", "c"]
+                self.assertEqual(self.without_seconds(out), answer)
+                found = self.files()
+                for name in ("c", "c.rows"):
+                    found.pop(name)
+                    (self.folder / name).unlink()
+                self.assertEqual(found, expected, f"{generator}, after {kills} kills")
+                for path in self.folder.iterdir():
+                    path.unlink()
+
+    def test_signals_end_it_well(self):
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            code, out, err = self.interrupt(*long_run(10 ** 8), *OUTPUTS, "--checkpoint", "c", "--json", sent=number,
+                                            after="c.rows")
+            self.assertEqual((code, out), (128 + number, ""))
+            self.assertRegex(err, rf"\Aspin_glass: ended by signal {int(number)} after \d+ of 100000000 sweeps; "
+                                  r"--resume c continues\n\Z")
+            self.assertEqual(set(self.files()), {"c", "c.rows"})
+            done = int(err.split(" after ")[1].split()[0])
+            expected, answer = self.uninterrupted(*long_run(done + 500), *OUTPUTS)
+            out = self.succeed("--resume", "c", "--sweeps", done + 500)
+            self.assertEqual(self.without_seconds(out), answer)
+            self.assertEqual(self.files() | expected, self.files())
+            for path in self.folder.iterdir():
+                path.unlink()
+
+    def test_without_checkpoint_a_signal_ends_it_at_once(self):
+        code, _, _ = self.interrupt("--size", 6, "--sweeps", 10 ** 8, "--output", "a.csv", sent=signal.SIGTERM,
+                                    after="a.csv.psflip.part")
+        self.assertEqual(code, -signal.SIGTERM)
+        self.succeed("--size", 6, "--output", "a.csv")
+        self.assertEqual(set(self.files()), {"a.csv"})  # what was left is gone
+
+    def test_extended(self):
+        """A run that was short first is the long one, also where it measured at its end."""
+        for rule in ("log:3", "every:7", "end"):
+            expected, answer = self.uninterrupted(*long_run(measure=rule), *OUTPUTS)
+            self.succeed(*long_run(100, rule), *OUTPUTS, "--checkpoint", "c", "--json")
+            self.succeed("--resume", "c")  # all is done, and written again
+            self.succeed("--resume", "c", "--sweeps", 555)
+            out = self.succeed("--resume", "c", "--sweeps", 1500)
+            self.assertEqual(self.without_seconds(out), answer)
+            self.assertEqual(self.files() | expected, self.files())
+            self.refused("--resume", "c", "--sweeps", 1499, names="--sweeps is 1499: 1500 are done")
+            for path in self.folder.iterdir():
+                path.unlink()
+
+    def test_seconds_add_up(self):
+        short = json.loads(self.succeed("--size", 8, "--sweeps", 200, "--checkpoint", "c", "--json"))
+        again = json.loads(self.succeed("--resume", "c"))
+        longer = json.loads(self.succeed("--resume", "c", "--sweeps", 201))
+        self.assertEqual(again, short)
+        self.assertGreater(longer["seconds"], short["seconds"])
+
+    def test_resumed_on_another_launch(self):
+        launches = {"04_checkerboard": [["--indexing", "bitwise"], ["--threads", 33]],
+                    "05_sliced": [["--indexing", "standard-grid"], ["--sites-per-thread", 2, "--load", "plain"]],
+                    "06_prng": [["--indexing", "standard"], ["--indexing", "bitwise"], ["--sites-per-thread", 4]],
+                    "07_amsc": [["--kernel", "update"], ["--kernel", "wide"], ["--kernel", "fused"],
+                                ["--kernel", "resident", "--cluster", 2], ["--kernel", "small", "--cluster", 3]]}
+        for generator in GENERATORS if has_all_generators() else GENERATORS[:1]:
+            problem = ["--size", 8, "--samples", 3, "--generator", generator]
+            expected = result(*problem, "--sweeps", 300)["hash"]
+            for launch in launches.get(stage(), [[]]):
+                self.succeed(*problem, "--sweeps", 77, "--checkpoint", "c")
+                said = json.loads(self.succeed("--resume", "c", "--sweeps", 155, *launch, "--json"))
+                if launch:
+                    self.assertEqual(said["launch"][launch[0][2:].replace("-", "_")], launch[1])
+                again = json.loads(self.succeed("--resume", "c", "--sweeps", 300, "--json"))
+                self.assertEqual(again["hash"], expected)
+                self.assertEqual(again["launch"], said["launch"])  # as before, unless it is told
+                (self.folder / "c").unlink()
+
+    def test_outputs_may_move(self):
+        self.succeed("--size", 4, "--samples", 2, "--output", "a.csv", "--averages", "b.csv", "--checkpoint", "c",
+                     "--measure", "log")
+        other = self.folder / "other"
+        other.mkdir()
+        for name in ("c", "c.rows"):
+            (self.folder / name).rename(other / name)
+        self.succeed("--resume", other / "c", "--output", "new.csv", folder=other)
+        self.assertEqual((other / "new.csv").read_bytes(), (self.folder / "a.csv").read_bytes())
+        self.assertFalse((other / "b.csv").exists())  # still where it was
+
+    def test_existing_checkpoints_are_not_overwritten(self):
+        self.succeed("--size", 4, "--checkpoint", "c")
+        self.refused("--size", 4, "--checkpoint", "c", names="--resume")
+        self.refused("--size", 4, "--checkpoint", "/dev/null", names="/dev/null")
+        self.refused("--size", 4, "--checkpoint", "missing/c", names="missing/c")
+        self.refused("--size", 4, "--checkpoint", "d", "--output", "d", names="d")
+        self.refused("--size", 4, "--checkpoint", "d.csv", "--output", "d.csv", names="d.csv")
+        for every in ("", 0, -1, "10s", "1.5h", "h"):
+            self.refused("--size", 4, "--checkpoint", "d", "--checkpoint-every", every, names="--checkpoint-every")
+        self.refused("--size", 4, "--checkpoint-every", 5, names="--checkpoint-every")
+        (self.folder / "e.rows").mkdir()
+        self.refused("--size", 4, "--checkpoint", "e", names="e.rows")
+
+    def test_two_at_a_time(self):
+        with self.start("--size", 4, "--sweeps", 10 ** 9 // 4, "--checkpoint", "c") as process:
+            try:
+                while not (self.folder / "c").exists():
+                    time.sleep(0.01)
+                time.sleep(0.05)
+                code, _, err = self.run_there("--resume", "c")
+                self.assertEqual((code, err), (2, "spin_glass: c: another program is writing it\n"))
+            finally:
+                process.kill()
+
+    def test_damaged_and_foreign(self):
+        self.succeed("--size", 4, "--samples", 2, "--output", "a.csv", "--checkpoint", "c", "--measure", "log")
+        good = (self.folder / "c").read_bytes()
+        for content, complaint in ((b"", "not a checkpoint"), (b"hello\n" * 100, "not a checkpoint"),
+                                   (good[:-1], "damaged"), (good + b"\0", "damaged"), (good[:1000], "damaged"),
+                                   (good[:8] + b"\2" + good[9:], "version 2"),
+                                   *((good[:i] + bytes([good[i] ^ 4]) + good[i + 1:], "c: ")
+                                     for i in random.sample(range(len(good)), 20))):
+            (self.folder / "c").write_bytes(content)
+            self.refused("--resume", "c", names=complaint)
+        (self.folder / "c").write_bytes(good)
+        self.refused("--resume", "missing", names="missing")
+        self.refused("--resume", ".", names=".")
+        self.refused("--resume", "a.csv", names="not a checkpoint")
+        rows = (self.folder / "c.rows").read_bytes()
+        for content in (b"", rows[:-1], rows[:9] + b"x" + rows[10:]):
+            (self.folder / "c.rows").write_bytes(content)
+            self.refused("--resume", "c", names="c.rows")
+        (self.folder / "c.rows").write_bytes(rows + b"what a killed run added")
+        self.succeed("--resume", "c")
+        self.assertEqual((self.folder / "c.rows").read_bytes(), rows)
+
+    def test_contradictions(self):
+        self.succeed("--size", 4, "--samples", 2, "--checkpoint", "c", "--write-couplings", "a.rudy", "b.rudy")
+        for option, value in (("--size", 6), ("--temperature", 2), ("--beta", 2), ("--samples", 3), ("--replicas", 2),
+                              ("--samples-per-stream", 1), ("--seed", 43), ("--start", "ordered"),
+                              ("--ferromagnetic-fraction", 0.6), ("--measure", "log"), ("--output", "a.csv"),
+                              ("--correlations", "a.csv"), ("--checkpoint", "d"), ("--generator", "philox"),
+                              ("--couplings", "a.rudy"), ("--sweeps", 99)):
+            self.refused("--resume", "c", option, value, names=f"{option} is {value}")
+        self.succeed("--resume", "c", "--size", 4, "--temperature", 1.1, "--seed", 42, "--checkpoint", "./c")
+
+    def test_given_couplings(self):
+        names = ["a.rudy", "b.rudy"]
+        self.succeed("--size", 4, "--samples", 2, "--sweeps", 0, "--write-couplings", *names)
+        expected = json.loads(self.succeed("--couplings", *names, "--sweeps", 50, "--json"))
+        self.succeed("--couplings", *names, "--sweeps", 20, "--checkpoint", "c")
+        self.assertEqual(json.loads(self.succeed("--resume", "c", "--sweeps", 50, "--json"))["hash"], expected["hash"])
+        self.refused("--resume", "c", "--couplings", "b.rudy", "a.rudy", names="--couplings")
+        self.refused("--resume", "c", "--ferromagnetic-fraction", 0.5, names="--ferromagnetic-fraction")
+        (self.folder / "a.rudy").rename(self.folder / "moved.rudy")
+        self.refused("--resume", "c", names="a.rudy")
+        self.succeed("--resume", "c", "--couplings", "moved.rudy", "b.rudy")
+
+    def test_full_disk(self):
+        """Files cannot grow beyond a limit: one line, and the last checkpoint is good."""
+        def limit(size):
+            def set_limit():
+                signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+                resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+            return set_limit
+
+        problem = ["--size", 4, "--samples", 8, "--sweeps", 3000, "--measure", "every:5"]
+        expected, answer = self.uninterrupted(*problem, "--output", "states.csv")
+        full = self.run_there(*problem, "--output", "states.csv", "--checkpoint", "c", "--checkpoint-every", 100,
+                              preexec_fn=limit(60000))
+        self.assertEqual(full[0], 2)
+        self.assertRegex(full[2], r"\Aspin_glass: [^\n]+cannot be written: File too large\n\Z")
+        self.assertEqual(set(self.files()), {"c", "c.rows"})
+        again = self.run_there("--resume", "c", preexec_fn=limit(60000))  # as full as before
+        self.assertEqual(again[0], 2)
+        out = self.succeed("--resume", "c", "--json")
+        self.assertEqual(self.without_seconds(out), answer)
+        self.assertEqual((self.folder / "states.csv").read_bytes(), expected["states.csv"])
+
+        # The checkpoint itself: not even the first.
+        for path in self.folder.iterdir():
+            path.unlink()
+        full = self.run_there(*problem, "--output", "states.csv", "--checkpoint", "c", preexec_fn=limit(1000))
+        self.assertEqual(full[0], 2)
+        self.assertRegex(full[2], r"\Aspin_glass: c: cannot be written: File too large\n\Z")
+        self.assertEqual(self.files(), {})
+
+    def test_progress_on_a_terminal(self):
+        ours, theirs = pty.openpty()
+        with subprocess.Popen([PROGRAM, "--size", "4", "--sweeps", "100000000"], stdout=subprocess.DEVNULL,
+                              stderr=theirs) as process:
+            os.close(theirs)
+            text = b""
+            while b" left" not in text:
+                text += os.read(ours, 1000)
+            process.terminate()
+        os.close(ours)
+        self.assertRegex(text.decode(), r"\r\d+ of 100000000 sweeps \(\d+ %\), \d+ (s|min|h \d\d min|d \d\d h) left")
+
+    def test_generators_that_cannot_go_on(self):
+        done = run("--size", 4, "--generator", "curand-xorwow", "--json")
+        if done.returncode == 0:
+            self.refused("--generator", "curand-xorwow", "--checkpoint", "c", names="--generator")
 
 
 class Runs(InFolder):
@@ -261,7 +551,8 @@ class Runs(InFolder):
             "size": 6, "beta": 0.25, "temperature": 4.0, "sweeps": 3, "samples": 2, "replicas": 3,
             "samples_per_stream": 5, "generator": "minstd", "seed": 7, "start": "ordered",
             "ferromagnetic_fraction": 0.75, "couplings": None, "measure": "every:2"})
-        self.assertEqual(set(answer["launch"]), {"indexing", "load", "threads", "sites_per_thread"})
+        self.assertEqual(set(answer["launch"]), {"indexing", "load", "threads", "sites_per_thread", "kernel",
+                                                 "samples_per_word", "cluster", "replicas_together"})
         self.assertEqual(answer["device"]["index"], 0)
         self.assertIn(answer["device"]["platform"], ("gpu", "cpu", "reference"))
         self.assertNotEqual(answer["device"]["name"], "")
@@ -325,7 +616,7 @@ class Runs(InFolder):
         self.assertEqual((done.returncode, done.stderr), (0, b""))
         for option in ("size", "temperature", "beta", "sweeps", "samples", "replicas", "samples-per-stream",
                        "generator", "seed", "start", "ferromagnetic-fraction", "couplings", "write-couplings",
-                       "measure", "output", "averages", "device", "indexing", "load", "threads", "sites-per-thread",
+                       "measure", "output", "averages", "correlations", "checkpoint", "checkpoint-every", "resume", "device", "indexing", "load", "threads", "sites-per-thread",
                        "json"):
             self.assertIn(f"--{option} ", done.stdout.decode())
 
@@ -422,6 +713,34 @@ class Runs(InFolder):
         as_text = [{key: "" if value is None else str(value) for key, value in row.items()} for row in whole["rows"]]
         self.assertEqual(as_text, rows)
         self.assertEqual(json.loads(averages_json.read_text())["rows"], answer["averages"])
+
+    def test_correlations(self):
+        """Of a start in order every distance is correlated; of one at random none."""
+        table, averages = self.folder / "c.csv", self.folder / "a.csv"
+        problem = ["--size", 8, "--samples", 6, "--samples-per-stream", 1, "--measure", "log"]
+        answer = result(*problem, "--start", "ordered", "--sweeps", 0, "--correlations", table)
+        self.assertEqual([(int(row["sweep"]), int(row["r"]), float(row["c4"]), float(row["c4_error"]))
+                          for row in read_csv(table)[1]], [(0, r, 1, 0) for r in range(5)])
+        self.assertEqual(answer["averages"][0]["xi_12"], (1 + 4 + 9 + 8) / (1 + 2 + 3 + 2))
+
+        answer = result(*problem, "--sweeps", 64, "--correlations", table, "--averages", averages)
+        rows = read_csv(table)[1]
+        self.assertEqual([(int(row["sweep"]), int(row["r"])) for row in rows],
+                         [(t, r) for t in (0, 1, 2, 4, 8, 16, 32, 64) for r in range(5)])
+        c4 = {(int(row["sweep"]), int(row["r"])): float(row["c4"]) for row in rows}
+        self.assertEqual([c4[t, 0] for t in (0, 64)], [1, 1])
+        self.assertLess(abs(c4[0, 1]), 0.03)
+        self.assertGreater(c4[64, 1], 0.4)
+        self.assertGreater(c4[64, 1], c4[64, 2])
+        self.assertEqual(answer["averages"][0]["xi_12"], None)
+        self.assertGreater(answer["averages"][-1]["xi_12"], 1.5)
+        self.assertEqual([float(row["xi_12"] or "nan") for row in read_csv(averages)[1]][1:],
+                         [row["xi_12"] for row in answer["averages"]][1:])
+        plain = result(*problem, "--sweeps", 64)
+        self.assertEqual(plain["hash"], answer["hash"])
+        self.assertNotIn("xi_12", plain["averages"][0])
+        self.assertEqual(run(*problem, "--correlations", table).stdout.decode().splitlines()[-1].count("-"),
+                         run(*problem).stdout.decode().splitlines()[-1].count("-"))
 
     def test_one_group_has_no_error_and_one_replica_no_overlap(self):
         table = self.folder / "a.csv"

@@ -56,12 +56,12 @@ Json problem_json(const Run& run) {
   };
 }
 
-Json averages_json(const std::vector<AveragesAt>& averages) {
+Json averages_json(const std::vector<AveragesAt>& averages, bool correlations) {
   Json rows = Json::array();
-  const std::vector<std::string> columns = average_columns();
+  const std::vector<std::string> columns = average_columns(correlations);
   for (const AveragesAt& at : averages) {
     Json row = Json::object();
-    const std::vector<ResultTable::Cell> cells = average_row(at);
+    const std::vector<ResultTable::Cell> cells = average_row(at, correlations);
     for (std::size_t i = 0; i < columns.size(); ++i) {
       row[columns[i]] = as_json(cells[i]);
     }
@@ -94,13 +94,17 @@ void report_launch(std::ostream& out, const Launch& launch) {
   if (launch.samples_per_word) {
     parts.push_back(counted(*launch.samples_per_word, "sample") + " a word");
   }
+  if (launch.cluster) {
+    parts.push_back(counted(*launch.cluster, "block") + " a cluster with " +
+                    counted(launch.replicas_together.value_or(1), "replica"));
+  }
   for (std::size_t i = 0; i < parts.size(); ++i) {
     out << (i == 0 ? "launch      " : ", ") << parts[i];
   }
   out << (parts.empty() ? "" : "\n");
 }
 
-void report_averages(std::ostream& out, const std::vector<AveragesAt>& averages) {
+void report_averages(std::ostream& out, const std::vector<AveragesAt>& averages, bool correlations) {
   const auto print = [&](const std::string& text, std::size_t width) {
     out << std::string(width - std::min(width, text.size()), ' ') << text;
   };
@@ -110,14 +114,14 @@ void report_averages(std::ostream& out, const std::vector<AveragesAt>& averages)
     return std::string(text);
   };
   print("sweep", 12);
-  for (const std::string_view quantity : averaged_names) {
+  for (const std::string_view quantity : average_names(correlations)) {
     print(std::string(quantity), 13);
     print("error", 9);
   }
   out << '\n';
   for (const AveragesAt& at : averages) {
     print(std::to_string(at.sweep), 12);
-    for (const std::optional<Average>& average : at.averages) {
+    for (const std::optional<Average>& average : average_values(at, correlations)) {
       print(average ? number(average->value, 5) : "-", 13);
       print(average && average->error ? number(*average->error, 2) : "-", 9);
     }
@@ -139,7 +143,9 @@ Json header_json(const Run& run, const DeviceReport& device, const Launch& launc
         {"threads", or_null(launch.threads)},
         {"sites_per_thread", or_null(launch.sites_per_thread)},
         {"kernel", name_or_null(launch.kernel)},
-        {"samples_per_word", or_null(launch.samples_per_word)}}},
+        {"samples_per_word", or_null(launch.samples_per_word)},
+        {"cluster", or_null(launch.cluster)},
+        {"replicas_together", or_null(launch.replicas_together)}}},
   };
 }
 
@@ -152,7 +158,7 @@ Json result_json(const Run& run, const Result& result) {
   object["energy"] = result.energy;
   object["magnetisation_per_site"] = static_cast<double>(result.magnetisation) / spins(run.problem);
   object["energy_per_site"] = static_cast<double>(result.energy) / spins(run.problem);
-  object["averages"] = averages_json(result.averages);
+  object["averages"] = averages_json(result.averages, run.correlations);
   return object;
 }
 
@@ -189,7 +195,7 @@ void report(std::ostream& out, const Run& run, const Result& result) {
       << " a site)\n";
   out << "E           " << result.energy << " (" << static_cast<double>(result.energy) / spins(problem)
       << " a site)\n\n";
-  report_averages(out, result.averages);
+  report_averages(out, result.averages, run.correlations);
 }
 
 }  // namespace psflip::spin_glass

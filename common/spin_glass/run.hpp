@@ -18,6 +18,7 @@ struct Run {
   std::optional<double> temperature;          ///< as asked for, or 1 / beta; none for beta = 0
   std::int64_t sweeps;                        ///< 0 or more
   std::string measure;                        ///< the rule (schedule.hpp)
+  bool correlations = false;                  ///< whether they are measured, too
   std::vector<std::string> coupling_files{};  ///< the given couplings' origin, one a sample
   std::string couplings_hash{};               ///< 16 hexadecimal digits
 };
@@ -25,14 +26,16 @@ struct Run {
 struct AveragesAt {
   std::int64_t sweep;
   Averages averages;
+  std::optional<Correlations> correlations{};
 };
 
+/// What came out so far; at the end, of the whole run.
 struct Result {
-  DeviceReport device;
-  Launch launch;
+  DeviceReport device{};
+  Launch launch{};
   double seconds = 0;              ///< of the device, for all sweeps
   std::string hash{};              ///< of the last state: 16 hexadecimal digits
-  std::int64_t energy = 0;         ///< of the last state, summed over samples and replicas
+  std::int64_t energy = 0;         ///< at the last measurement, summed over samples and replicas
   std::int64_t magnetisation = 0;  ///< likewise
   std::vector<AveragesAt> averages{};
 };

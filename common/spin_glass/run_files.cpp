@@ -41,7 +41,8 @@ RunFiles::RunFiles(const Paths& paths, std::int64_t samples) {
                        ": it takes one for each sample, and there are " + std::to_string(samples));
   }
   std::vector<std::string> all_paths = paths.couplings;
-  for (const auto& path : {paths.states, paths.averages}) {
+  all_paths.insert(all_paths.end(), paths.others.begin(), paths.others.end());
+  for (const auto& path : {paths.states, paths.averages, paths.correlations}) {
     if (path) {
       all_paths.push_back(*path);
     }
@@ -53,13 +54,19 @@ RunFiles::RunFiles(const Paths& paths, std::int64_t samples) {
   if (paths.averages) {
     averages_.emplace("--averages", *paths.averages);
   }
+  if (paths.correlations) {
+    correlations_.emplace("--correlations", *paths.correlations);
+  }
   for (const std::string& path : paths.couplings) {
     couplings_.emplace_back(path);
   }
 }
 
 bool RunFiles::writes_standard_output() const {
-  return (states_ && states_->file().is_standard_output()) || (averages_ && averages_->file().is_standard_output()) ||
+  const auto writes = [](const std::optional<ResultTable>& table) {
+    return table && table->file().is_standard_output();
+  };
+  return writes(states_) || writes(averages_) || writes(correlations_) ||
          std::ranges::any_of(couplings_, [](const OutputFile& file) { return file.is_standard_output(); });
 }
 
@@ -101,11 +108,22 @@ void RunFiles::end(const ResultTable::Header& header, const std::vector<Averages
     states_->write_end();
   }
   if (averages_) {
-    averages_->write_header(header, average_columns());
+    averages_->write_header(header, average_columns(correlations_.has_value()));
     for (const AveragesAt& at : averages) {
-      averages_->write_row(average_row(at));
+      averages_->write_row(average_row(at, correlations_.has_value()));
     }
     averages_->write_end();
+  }
+  if (correlations_) {
+    correlations_->write_header(header, {"sweep", "r", "c4", "c4_error"});
+    for (const AveragesAt& at : averages) {
+      const std::vector<Average>& c4 = at.correlations->c4;
+      for (std::int64_t r = 0; r < std::ssize(c4); ++r) {
+        correlations_->write_row(
+            {at.sweep, r, c4[r].value, c4[r].error ? ResultTable::Cell(*c4[r].error) : ResultTable::Cell()});
+      }
+    }
+    correlations_->write_end();
   }
   // All are written before any appears.
   if (states_) {
@@ -114,23 +132,42 @@ void RunFiles::end(const ResultTable::Header& header, const std::vector<Averages
   if (averages_) {
     averages_->file().commit();
   }
+  if (correlations_) {
+    correlations_->file().commit();
+  }
   for (OutputFile& file : couplings_) {
     file.commit();
   }
 }
 
-std::vector<std::string> average_columns() {
+std::vector<std::string_view> average_names(bool correlations) {
+  std::vector<std::string_view> names(averaged_names.begin(), averaged_names.end());
+  if (correlations) {
+    names.push_back("xi_12");
+  }
+  return names;
+}
+
+std::vector<std::optional<Average>> average_values(const AveragesAt& at, bool correlations) {
+  std::vector<std::optional<Average>> values(at.averages.begin(), at.averages.end());
+  if (correlations) {
+    values.push_back(at.correlations->xi_12);
+  }
+  return values;
+}
+
+std::vector<std::string> average_columns(bool correlations) {
   std::vector<std::string> columns{"sweep"};
-  for (const std::string_view quantity : averaged_names) {
+  for (const std::string_view quantity : average_names(correlations)) {
     columns.emplace_back(quantity);
     columns.push_back(std::string(quantity) + "_error");
   }
   return columns;
 }
 
-std::vector<ResultTable::Cell> average_row(const AveragesAt& at) {
+std::vector<ResultTable::Cell> average_row(const AveragesAt& at, bool correlations) {
   std::vector<ResultTable::Cell> row{at.sweep};
-  for (const std::optional<Average>& average : at.averages) {
+  for (const std::optional<Average>& average : average_values(at, correlations)) {
     row.push_back(average ? ResultTable::Cell(average->value) : ResultTable::Cell());
     row.push_back(average && average->error ? ResultTable::Cell(*average->error) : ResultTable::Cell());
   }

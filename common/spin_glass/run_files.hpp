@@ -4,6 +4,7 @@
 #include <list>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "app/output_file.hpp"
@@ -18,9 +19,11 @@ namespace psflip::spin_glass {
 class RunFiles {
  public:
   struct Paths {
-    std::optional<std::string> states;    ///< --output
-    std::optional<std::string> averages;  ///< --averages
-    std::vector<std::string> couplings;   ///< --write-couplings: none, or one for each sample
+    std::optional<std::string> states;          ///< --output
+    std::optional<std::string> averages;        ///< --averages
+    std::vector<std::string> couplings;         ///< --write-couplings: none, or one for each sample
+    std::optional<std::string> correlations{};  ///< --correlations
+    std::vector<std::string> others{};          ///< what else the run writes or reads, and these must not be
   };
 
   /// Refuses one file for two purposes, and a number of files for couplings other than `samples`.
@@ -42,12 +45,17 @@ class RunFiles {
  private:
   std::optional<ResultTable> states_;
   std::optional<ResultTable> averages_;
+  std::optional<ResultTable> correlations_;
   std::list<OutputFile> couplings_;
 };
 
-/// The columns of averages: "sweep", then every quantity and its error ("e", "e_error", ...).
-std::vector<std::string> average_columns();
+/// The columns of averages: "sweep", then every quantity and its error ("e", "e_error", ...), and the same of "xi_12"
+/// if the run measures correlations.
+std::vector<std::string> average_columns(bool correlations);
 /// A row of them. What there is not, is an empty cell.
-std::vector<ResultTable::Cell> average_row(const AveragesAt& at);
+std::vector<ResultTable::Cell> average_row(const AveragesAt& at, bool correlations);
+/// The quantities of a row, named as the columns are.
+std::vector<std::string_view> average_names(bool correlations);
+std::vector<std::optional<Average>> average_values(const AveragesAt& at, bool correlations);
 
 }  // namespace psflip::spin_glass

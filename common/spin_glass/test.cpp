@@ -15,11 +15,13 @@
 #include <memory>
 #include <optional>
 #include <ostream>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "app/invalid_input.hpp"
+#include "spin_glass/observables.hpp"
 #include "spin_glass/physics.hpp"
 #include "spin_glass/platforms.hpp"
 #include "spin_glass/simulation.hpp"
@@ -50,7 +52,8 @@ std::string describe(const Launch& launch) {
          (launch.load ? std::string(name(*launch.load)) : "left to the stage") + ", threads " + number(launch.threads) +
          ", sites a thread " + number(launch.sites_per_thread) + ", kernel " +
          (launch.kernel ? std::string(name(*launch.kernel)) : "left to the stage") + ", samples a word " +
-         number(launch.samples_per_word);
+         number(launch.samples_per_word) + ", cluster " + number(launch.cluster) + ", replicas together " +
+         number(launch.replicas_together);
 }
 
 /// Says where the first wrong spin is: at an edge, in one colour, in later samples or replicas only?
@@ -79,18 +82,55 @@ testing::AssertionResult same(const State& found, const State& expected) {
                                      << int{expected.spins[first]};
 }
 
+/// The same for stage 07, which has several kernels: what is left out, the stage chooses among what is possible. For
+/// sizes to 10, which fit into the shared memory of any device.
+bool promised_by_kernels(const Problem& problem, const Launch& launch) {
+  const auto is = [](const auto& field, auto value) { return !field.has_value() || *field == value; };
+  const std::int64_t size = problem.size, replicas = problem.replicas;
+  for (const Kernel kernel : kernels) {
+    const bool clusters = kernel != Kernel::update && kernel != Kernel::wide;
+    if (!is(launch.kernel, kernel) || (clusters && replicas != 1 && replicas != 2 && replicas != 4)) {
+      continue;
+    }
+    for (const int k : {32, 64, 128}) {
+      const bool has = k == 32 || (k == 64 && kernel != Kernel::update && kernel != Kernel::small) ||
+                       (k == 128 && (kernel == Kernel::wide || kernel == Kernel::resident));
+      if (!has || !is(launch.samples_per_word, k) || (k > 32 && problem.samples_per_stream % k != 0)) {
+        continue;
+      }
+      if (!clusters) {
+        if (!launch.cluster && !launch.replicas_together) {
+          return true;
+        }
+        continue;
+      }
+      const auto together = launch.replicas_together.value_or(replicas);
+      if (together < 1 || together > replicas || replicas % together != 0 || (k > 32 && together != replicas)) {
+        continue;
+      }
+      for (int cluster = 1; cluster <= 16; ++cluster) {
+        const std::int64_t rows = (size - 1) / cluster + 1;  // of a block, and no block without
+        const std::int64_t threads = size * rows * (kernel == Kernel::small ? size / 2 : 1);
+        const bool fits = threads <= (kernel == Kernel::small || (kernel == Kernel::resident && k == 32) ? 1024 : 512);
+        if (is(launch.cluster, cluster) && (cluster - 1) * rows < size && fits) {
+          return true;
+        }
+      }
+    }
+  }
+  return false;
+}
+
 /// Whether the stage says that it can do a launch, threads aside: what is asserted about it here.
 bool promised(const Problem& problem, const Launch& launch) {
   const auto is = [&](Indexing indexing) { return launch.indexing == indexing; };
   const auto left_out = [](const auto& field) { return !field.has_value(); };
   if (stage() == "07_amsc") {
-    const int k = launch.samples_per_word.value_or(32);
-    const bool whole_words = k == 32 || ((k == 64 || k == 128) && problem.samples_per_stream % k == 0);
-    return left_out(launch.indexing) && left_out(launch.load) && left_out(launch.sites_per_thread) && whole_words &&
-           (k == 32 || launch.kernel != Kernel::update) && launch.kernel != Kernel::fused &&
-           launch.kernel != Kernel::resident;
+    return left_out(launch.indexing) && left_out(launch.load) && left_out(launch.sites_per_thread) &&
+           promised_by_kernels(problem, launch);
   }
-  if (!left_out(launch.kernel) || !left_out(launch.samples_per_word)) {
+  if (!left_out(launch.kernel) || !left_out(launch.samples_per_word) || !left_out(launch.cluster) ||
+      !left_out(launch.replicas_together)) {
     return false;
   }
   if (stage() == "00_cpu_reference") {
@@ -119,7 +159,7 @@ bool promised(const Problem& problem, const Launch& launch) {
 }
 
 /// Threads of a block at most.
-int most_threads() { return stage() == "06_prng" ? 256 : 1024; }
+int most_threads() { return stage() == "06_prng" ? 256 : stage() == "07_amsc" ? 512 : 1024; }
 
 #ifndef PSFLIP_HAS_CURAND  // only stage 06 asks whether there is cuRAND
 #define PSFLIP_HAS_CURAND 0
@@ -152,8 +192,13 @@ std::vector<Launch> all_launches() {
   some_kernels.insert(some_kernels.end(), kernels.begin(), kernels.end());
   for (const auto& kernel : some_kernels) {
     for (const std::optional<int> samples : std::initializer_list<std::optional<int>>{{}, 0, 1, 32, 33, 64, 128, 256}) {
-      if (kernel || samples) {
-        launches.push_back({.kernel = kernel, .samples_per_word = samples});
+      for (const std::optional<int> cluster : std::initializer_list<std::optional<int>>{{}, 0, 1, 2, 3, 16, 17}) {
+        for (const std::optional<int> together : std::initializer_list<std::optional<int>>{{}, 0, 1, 2, 3, 4}) {
+          if (kernel || samples || cluster || together) {
+            launches.push_back(
+                {.kernel = kernel, .samples_per_word = samples, .cluster = cluster, .replicas_together = together});
+          }
+        }
       }
     }
   }
@@ -179,6 +224,11 @@ std::vector<Launch> launches_for(const Problem& problem) {
   chosen(&Launch::sites_per_thread);
   chosen(&Launch::kernel);
   chosen(&Launch::samples_per_word);
+  // Nothing else where a kernel has no clusters.
+  std::erase_if(launches, [&](const Launch& launch) {
+    const bool clusters = launch.kernel && launch.kernel != Kernel::update && launch.kernel != Kernel::wide;
+    return clusters && (!launch.cluster || !launch.replicas_together);
+  });
   return launches;
 }
 
@@ -187,7 +237,9 @@ std::vector<Launch> indexings_for(const Problem& problem) {
   std::vector<Launch> launches;
   for (const Launch& launch : all_launches()) {
     const bool named = launch.indexing.has_value() || launch.kernel.has_value();
-    if (named && !launch.load && !launch.sites_per_thread && !launch.samples_per_word && promised(problem, launch)) {
+    const bool rest =
+        launch.load || launch.sites_per_thread || launch.samples_per_word || launch.cluster || launch.replicas_together;
+    if (named && !rest && promised(problem, launch)) {
       launches.push_back(launch);
     }
   }
@@ -257,7 +309,7 @@ class EngineAgainstReference : public Engine {
 };
 
 TEST_P(Engine, OffersExactlyWhatItsStagePromises) {
-  for (const std::int64_t size : {4, 6, 8}) {
+  for (const std::int64_t size : {4, 6, 8, 10}) {
     Problem problem = small_problem(size);
     problem.samples = 1;
     for (const Launch& launch : all_launches()) {
@@ -281,6 +333,8 @@ TEST_P(Engine, ReportsTheLaunchThatItUses) {
     EXPECT_TRUE(!wish.sites_per_thread || used.sites_per_thread == wish.sites_per_thread);
     EXPECT_TRUE(!wish.kernel || used.kernel == wish.kernel);
     EXPECT_TRUE(!wish.samples_per_word || used.samples_per_word == wish.samples_per_word);
+    EXPECT_TRUE(!wish.cluster || used.cluster == wish.cluster);
+    EXPECT_TRUE(!wish.replicas_together || used.replicas_together == wish.replicas_together);
     EXPECT_EQ(refusal(problem, used), "") << "cannot do again what it did: " << describe(used);
   }
 }
@@ -332,12 +386,155 @@ TEST_P(Engine, DoesNotShareAnythingWithAnotherEngine) {
   EXPECT_FALSE(same(two->state(), expected));
 }
 
+/// All words of the streams, one after the other.
+std::vector<std::uint32_t> streams(const Simulation& simulation) {
+  std::vector<std::uint32_t> words;
+  simulation.save_streams(
+      [&](std::span<const std::uint32_t> word) { words.insert(words.end(), word.begin(), word.end()); });
+  return words;
+}
+
+void resume(Simulation& simulation, std::int64_t half_sweeps, const State& state,
+            const std::vector<std::uint32_t>& streams) {
+  auto next = streams.begin();
+  simulation.resume(half_sweeps, state, [&](std::span<std::uint32_t> word) {
+    ASSERT_LE(std::ssize(word), streams.end() - next);
+    std::copy_n(next, word.size(), word.begin());
+    next += std::ssize(word);
+  });
+  EXPECT_EQ(next, streams.end());
+}
+
+/// Whatever the launch: the streams of an engine are those of stage 00, and a new one goes on from them as if it had
+/// been there; after an odd number of half-sweeps too, and in the middle of any wheel.
+TEST_P(Engine, GoesOnWhereAnotherWas) {
+  for (const Generator generator : generators) {
+    if (!promised(generator, GetParam())) {
+      continue;
+    }
+    for (const std::int64_t half_sweeps : {0, 1, 2, 31, 250}) {
+      Problem problem = small_problem(half_sweeps == 2 ? 8 : 6);
+      problem.samples = 5;
+      problem.replicas = half_sweeps == 250 ? 7 : 3;  // MT19937's wheel is left behind
+      problem.generator = generator;
+      const auto reference = reference::make_simulation(problem, {});
+      reference->advance(half_sweeps);
+      const State before = reference->state();
+      const std::vector<std::uint32_t> expected = streams(*reference);
+      reference->advance(5);
+      const State after = reference->state();
+      EXPECT_EQ(std::ssize(expected), reference->stream_words() * groups(problem) * sites(problem));
+      for (const Launch& launch : half_sweeps < 250 ? launches_for(problem) : indexings_for(problem)) {
+        SCOPED_TRACE(std::string(name(generator)) + ", " + std::to_string(half_sweeps) + " half-sweeps; " +
+                     describe(problem) + "; " + describe(launch));
+        const auto one = make(problem, launch), two = make(problem, launch);
+        ASSERT_TRUE(one->can_resume());
+        EXPECT_EQ(one->stream_words(), reference->stream_words());
+        one->advance(half_sweeps);
+        EXPECT_EQ(one->half_sweeps(), half_sweeps);
+        EXPECT_TRUE(streams(*one) == expected);
+        two->advance(3);  // leaves something to be overwritten
+        resume(*two, half_sweeps, before, expected);
+        EXPECT_EQ(two->half_sweeps(), half_sweeps);
+        EXPECT_TRUE(same(two->state(), before));
+        EXPECT_TRUE(streams(*two) == expected);
+        one->advance(5);
+        two->advance(2);
+        two->advance(3);
+        EXPECT_TRUE(same(one->state(), after)) << "saving changed it";
+        EXPECT_TRUE(same(two->state(), after));
+        EXPECT_TRUE(streams(*two) == streams(*reference));
+      }
+    }
+  }
+}
+
+TEST_P(Engine, StartsAgainAfterItWasResumed) {
+  const Problem problem = small_problem(6);
+  const auto simulation = make(problem, {});
+  const State start = simulation->state();
+  const std::vector<std::uint32_t> first = streams(*simulation);
+  simulation->advance(3);
+  const State end = simulation->state();
+  resume(*simulation, 3, end, streams(*simulation));
+  simulation->restart();
+  EXPECT_EQ(simulation->half_sweeps(), 0);
+  EXPECT_TRUE(same(simulation->state(), start));
+  EXPECT_TRUE(streams(*simulation) == first);
+  simulation->advance(3);
+  EXPECT_TRUE(same(simulation->state(), end));
+}
+
+/// More lattices and more streams than travel at once.
+TEST_P(Engine, GoesOnWithVeryManySamples) {
+  Problem problem = small_problem(4);
+  problem.samples = 140'000;
+  problem.replicas = 4;
+  problem.samples_per_stream = 1;
+  const auto reference = reference::make_simulation(problem, {});
+  reference->advance(1);
+  const auto simulation = make(problem, {});
+  resume(*simulation, 1, reference->state(), streams(*reference));
+  EXPECT_TRUE(streams(*simulation) == streams(*reference));
+  simulation->advance(2);
+  reference->advance(2);
+  EXPECT_TRUE(same(simulation->state(), reference->state()));
+}
+
+TEST_P(Engine, RefusesToGoOnFromAnotherProblem) {
+  const auto simulation = make(small_problem(6), {});
+  const State start = simulation->state();
+  const auto refused = [&](std::int64_t half_sweeps, const State& state) {
+    EXPECT_THROW(simulation->resume(half_sweeps, state, [](auto) { ADD_FAILURE() << "took streams"; }), InvalidInput);
+    EXPECT_TRUE(same(simulation->state(), start));
+  };
+  refused(-1, start);
+  State state = start;
+  state.spins.pop_back();
+  refused(0, state);
+  refused(0, make(small_problem(4), {})->state());
+  Problem other = small_problem(6);
+  other.samples = 2;
+  other.replicas = 3;  // as many spins
+  refused(0, make(other, {})->state());
+}
+
+/// An engine that can measure where its spins are finds what the host finds.
+TEST_P(Engine, ObservesAsTheHostDoes) {
+  for (const std::int64_t size : {4, 6, 8, 10}) {
+    for (const auto& [samples, replicas] : {std::pair{1, 1}, {3, 2}, {33, 4}, {65, 5}}) {
+      Problem problem = small_problem(size);
+      problem.samples = samples;
+      problem.replicas = replicas;
+      for (const Launch& launch : launches_for(problem)) {
+        const auto simulation = make(problem, launch);
+        for (const std::int64_t half_sweeps : {0, 3}) {
+          simulation->advance(half_sweeps);
+          for (const bool correlations : {false, true}) {
+            const auto found = simulation->observe(correlations);
+            if (!found) {
+              continue;
+            }
+            const State state = simulation->state();
+            ASSERT_EQ(std::ssize(*found), problem.samples);
+            for (std::int64_t sample = 0; sample < problem.samples; ++sample) {
+              EXPECT_TRUE((*found)[sample] == observe(state, sample, sample_couplings(problem, sample), correlations))
+                  << describe(problem) << "; " << describe(launch) << "; sample " << sample;
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
 TEST_P(Engine, MeasuresTimeAndCountsBytes) {
   Problem problem = small_problem(16);
-  const auto with_two = make(problem, {});
+  const Launch launch = stage() == "07_amsc" ? Launch{.kernel = Kernel::wide} : Launch{};  // others stay on the chip
+  const auto with_two = make(problem, launch);
   EXPECT_GT(with_two->advance(4), 0);
   problem.replicas = 4;
-  const auto with_four = make(problem, {});
+  const auto with_four = make(problem, launch);
   const double spin = stage() == "07_amsc" ? 1.0 / 8 : 1;
   EXPECT_GT(with_four->bytes_per_flip(), 3 * spin);                    // a spin in and out, and one of its neighbours
   EXPECT_LT(with_four->bytes_per_flip(), with_two->bytes_per_flip());  // replicas share couplings and stream
@@ -468,6 +665,17 @@ TEST_P(EngineWithCurand, IsDeterminedByTheSeed) {
   }
 }
 
+TEST_P(EngineWithCurand, CannotGoOnElsewhere) {
+  for (const Generator generator : curand_generators) {
+    Problem problem = small_problem(6);
+    problem.generator = generator;
+    const auto simulation = make(problem, {});
+    EXPECT_FALSE(simulation->can_resume());
+    EXPECT_EQ(simulation->stream_words(), 0);
+    EXPECT_THROW(simulation->resume(0, simulation->state(), [](auto) {}), InvalidInput);
+  }
+}
+
 /// At infinite temperature the draws decide nothing: every element has its turn once, those of the last blocks too.
 TEST_P(EngineWithCurand, GivesEverySpinItsTurn) {
   Problem problem = small_problem(6);  // 108 sites of a colour
@@ -517,7 +725,12 @@ TEST_P(EngineWithCurand, TakesBlocksOf256ThreadsForMtgp32) {
 TEST_P(EngineAgainstReference, AgreesForEveryLaunchAndSize) {
   for (const std::int64_t size : {4, 6, 8, 10, 12, 14, 16, 18, 20, 34}) {
     const Problem problem = small_problem(size);
-    expect_reference_bits(problem, launches_for(problem), few_);
+    std::vector<Launch> launches = launches_for(problem);
+    if (size > 10) {  // what of a larger system fits into shared memory depends on the device
+      std::erase_if(launches,
+                    [&](const Launch& launch) { return launch.cluster && !refusal(problem, launch).empty(); });
+    }
+    expect_reference_bits(problem, launches, few_);
   }
 }
 
@@ -526,6 +739,9 @@ TEST_P(EngineAgainstReference, AgreesForEveryLaunchAndNumberOfThreads) {
     const Problem problem = small_problem(size);
     std::vector<Launch> launches;
     for (Launch launch : launches_for(problem)) {
+      if (launch.cluster) {
+        continue;  // its threads are as many as a strip has columns, which the clusters vary
+      }
       for (const int threads : {1, 7, 33, 100, 256, most_threads()}) {
         launch.threads = threads;
         launches.push_back(launch);
@@ -547,6 +763,10 @@ TEST_P(EngineAgainstReference, AgreesForAnyNumberOfSamplesAndReplicas) {
         if (samples_per_stream == 32 || replicas == 2) {
           expect_reference_bits(problem, indexings_for(problem), few_);
         }
+      }
+      problem.samples_per_stream = 128;  // which words of 32, 64 and 128 samples divide
+      if (samples >= 33) {
+        expect_reference_bits(problem, launches_for(problem), few_);
       }
     }
   }
