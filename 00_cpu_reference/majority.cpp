@@ -77,6 +77,10 @@ void refuse(const std::string& option, const std::optional<int>& value) {
 std::unique_ptr<majority::Simulation> make_simulation(std::int64_t size, const Launch& launch) {
   refuse("--thread-width", launch.thread_width);
   refuse("--block", launch.block);
+  refuse("--steps-per-pass", launch.steps_per_pass);
+  if (launch.storage == Storage::bit) {
+    throw InvalidInput("--storage bit: stage 00 has int32 and int8");
+  }
   if (launch.storage == Storage::int8) {
     return std::make_unique<Majority<std::int8_t>>(size);
   }

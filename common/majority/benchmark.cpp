@@ -26,17 +26,16 @@ struct Options {
   std::int64_t size = 1000;
   std::int64_t steps = 10;
   std::uint32_t seed = 42;
-  std::vector<std::string> storages{"int32"};
+  std::vector<std::string> storages;
   std::vector<int> thread_widths;
   std::vector<int> blocks;
+  std::vector<int> steps_per_pass;
   int repetitions = 5;
   double min_time = 0;
   std::string device = "auto";
   std::string expect;
   bool unchecked = false;
 };
-
-Storage storage_called(const std::string& name) { return name == "int8" ? Storage::int8 : Storage::int32; }
 
 /// What all benchmarks of this process share.
 struct Session {
@@ -72,14 +71,18 @@ Simulation* prepare(benchmark::State& state, Session& session, const std::string
 void report(benchmark::State& state, const Session& session, const Launch& launch, double seconds) {
   const double steps = static_cast<double>(session.options.steps * static_cast<std::int64_t>(state.iterations()));
   const double sites = static_cast<double>(session.options.size) * static_cast<double>(session.options.size);
-  // Each spin is read once and written once: the least that any version can move.
-  const double bytes_per_site = 2 * (launch.storage == Storage::int8 ? 1 : 4);
+  // Each spin is read once and written once in a pass: the least that any version can move.
+  const std::int64_t most = launch.steps_per_pass.value_or(1);
+  const double passes_per_step =
+      static_cast<double>((session.options.steps + most - 1) / most) / static_cast<double>(session.options.steps);
+  const double bytes_per_site = 2 * bytes_per_spin(launch.storage.value()) * passes_per_step;
   state.counters["ms_per_step"] = seconds / steps * 1e3;
   state.counters["ps_per_site"] = seconds / steps / sites * 1e12;
   state.counters["bytes_per_site"] = bytes_per_site;
   state.counters["gb_per_s"] = bytes_per_site * sites * steps / seconds * 1e-9;
   if (launch.thread_width) state.counters["thread_width"] = *launch.thread_width;
   if (launch.block) state.counters["block"] = *launch.block;
+  if (launch.steps_per_pass) state.counters["steps_per_pass"] = *launch.steps_per_pass;
   if (!session.options.unchecked) state.SetLabel(session.verdict.expected);
 }
 
@@ -97,24 +100,35 @@ void measure(benchmark::State& state, Session& session, const std::string& name,
   report(state, session, simulation->launch(), seconds);
 }
 
+void register_one(Session& session, const std::string& name, const Launch& launch) {
+  register_benchmark(name, session.options.repetitions, session.options.min_time,
+                     [&session, name, launch](benchmark::State& state) {
+                       measure_or_report(state, session.verdict, [&] { measure(state, session, name, launch); });
+                     });
+}
+
 void register_benchmarks(Session& session) {
   const Options& options = session.options;
-  for (const std::string& storage : options.storages) {
+  for (const auto& storage : or_default(options.storages)) {
     for (const auto thread_width : or_default(options.thread_widths)) {
       for (const auto block : or_default(options.blocks)) {
-        std::string name = "majority/storage:" + storage;
-        if (thread_width) name += "/thread_width:" + std::to_string(*thread_width);
-        if (block) name += "/block:" + std::to_string(*block);
-        const Launch launch{.storage = storage_called(storage), .thread_width = thread_width, .block = block};
-        register_benchmark(name, options.repetitions, options.min_time,
-                           [&session, name, launch](benchmark::State& state) {
-                             measure_or_report(state, session.verdict, [&] { measure(state, session, name, launch); });
-                           });
+        for (const auto steps_per_pass : or_default(options.steps_per_pass)) {
+          std::string name = "majority";
+          if (storage) name += "/storage:" + *storage;
+          if (thread_width) name += "/thread_width:" + std::to_string(*thread_width);
+          if (block) name += "/block:" + std::to_string(*block);
+          if (steps_per_pass) name += "/steps_per_pass:" + std::to_string(*steps_per_pass);
+          const Launch launch{.storage = storage ? storage_called(*storage) : std::nullopt,
+                              .thread_width = thread_width,
+                              .block = block,
+                              .steps_per_pass = steps_per_pass};
+          register_one(session, name, launch);
+        }
       }
     }
   }
   const auto size = static_cast<std::size_t>(options.size);
-  const std::size_t widest = std::ranges::count(options.storages, "int32") ? 4 : 1;
+  const std::size_t widest = options.storages.empty() || std::ranges::count(options.storages, "int32") ? 4 : 1;
   register_copy_benchmark(session.choice.device, size * size * widest, session.verdict,
                           [&session] { session.simulation.reset(); });
 }
@@ -129,11 +143,13 @@ void add_options(CLI::App& app, Options& options) {
   app.add_option("--size", options.size, "Spins along each side")->check(whole_number(1));
   app.add_option("--steps", options.steps, "Updates of the whole lattice in one timed run")->check(whole_number(1));
   app.add_option("--seed", options.seed, "Seed of the random start")->check(whole_number(0, UINT32_MAX));
-  app.add_option("--storage", options.storages, "How the device stores a spin: int32, int8 or both")
+  app.add_option("--storage", options.storages, "How the device stores a spin: int32, int8, bit, or several of them")
       ->delimiter(',')
-      ->check(CLI::IsMember({"int32", "int8"}).description(""));
+      ->check(CLI::IsMember({"int32", "int8", "bit"}).description(""));
   app.add_option("--thread-width", options.thread_widths, "Threads along each side of a thread block")->delimiter(',');
   app.add_option("--block", options.blocks, "Spins along each side of the square of one thread")->delimiter(',');
+  app.add_option("--steps-per-pass", options.steps_per_pass, "Steps at most between reading and writing the lattice")
+      ->delimiter(',');
   app.add_option("--repetitions", options.repetitions, "Timed runs of each launch shape")->check(whole_number(1));
   app.add_option("--min-time", options.min_time, "Device seconds of a repetition at least, by repeating its run")
       ->check(CLI::NonNegativeNumber);

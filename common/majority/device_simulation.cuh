@@ -1,11 +1,13 @@
 /// What the engines of stages 01 to 03 have in common: two lattices on the device, the loop over the steps, transfers.
+/// The engine of stage 07 has bits, so it has only the checks of the launch from here.
 #pragma once
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "app/invalid_input.hpp"
@@ -86,11 +88,39 @@ class DeviceSimulation : public majority::Simulation {
 /// How many blocks of `size` elements cover n.
 constexpr unsigned blocks_for(int n, int size) { return static_cast<unsigned>((n - 1) / size + 1); }
 
+/// The wish, or the first of those offered. Throws InvalidInput if the wish is not among them.
+inline majority::Storage choose_storage(const std::optional<majority::Storage>& wish,
+                                        std::initializer_list<majority::Storage> offered) {
+  if (!wish) return *offered.begin();
+  std::string names;
+  for (const majority::Storage storage : offered) {
+    if (storage == *wish) return storage;
+    names += (names.empty() ? "" : ", ") + std::string(name(storage));
+  }
+  throw InvalidInput("--storage is " + std::string(name(*wish)) + ": this stage has " + names);
+}
+
+/// Throws InvalidInput if two lattices of size x size spins do not fit into the device's free memory. bytes_of(n) is
+/// what one of n x n takes.
+template <class BytesOf>
+void refuse_large_lattice(std::int64_t size, int device, BytesOf bytes_of) {
+  std::size_t free = 0, total = 0;
+  CHECK_CUDA(cudaSetDevice(device));
+  CHECK_CUDA(cudaMemGetInfo(&free, &total));
+  int largest = 0;
+  for (int step = 1 << 29; step > 0; step /= 2)
+    if (2.0 * bytes_of(largest + step) <= static_cast<double>(free)) largest += step;
+  if (size < 1 || size > largest)
+    throw InvalidInput("--size is " + std::to_string(size) +
+                       ": two lattices fit into the free memory of the device for 1 to " + std::to_string(largest));
+}
+
 /// The launch with its empty fields filled in. Throws InvalidInput if the shape is not offered, with `largest_block`
 /// the most spins a side that a thread of this stage computes, or if the lattices do not fit into the device's memory.
 inline majority::Launch complete(majority::Launch launch, std::int64_t size, int default_width, int default_block,
                                  int largest_block) {
   constexpr int largest_width = 32;  // 32 x 32 = 1024 threads, the most that a block can have
+  launch.storage = choose_storage(launch.storage, {majority::Storage::int32, majority::Storage::int8});
   launch.thread_width = launch.thread_width.value_or(default_width);
   launch.block = launch.block.value_or(default_block);
   if (*launch.thread_width < 1 || *launch.thread_width > largest_width)
@@ -100,16 +130,11 @@ inline majority::Launch complete(majority::Launch launch, std::int64_t size, int
     throw InvalidInput("--block is " + std::to_string(*launch.block) + ": " +
                        (largest_block == 1 ? "a thread of this stage computes one spin, allowed is 1"
                                            : "allowed are 1 to " + std::to_string(largest_block)));
-
-  std::size_t free = 0, total = 0;
-  CHECK_CUDA(cudaSetDevice(launch.device));
-  CHECK_CUDA(cudaMemGetInfo(&free, &total));
-  const double bytes_per_site = 2.0 * (launch.storage == majority::Storage::int32 ? sizeof(int) : 1);
-  const auto largest_size = static_cast<std::int64_t>(std::sqrt(static_cast<double>(free) / bytes_per_site));
-  if (size < 1 || size > largest_size)
-    throw InvalidInput("--size is " + std::to_string(size) +
-                       ": two lattices fit into the free memory of the device for 1 to " +
-                       std::to_string(largest_size));
+  if (launch.steps_per_pass)
+    throw InvalidInput("--steps-per-pass is " + std::to_string(*launch.steps_per_pass) +
+                       ": this stage reads and writes the lattice in every step; leave it out");
+  refuse_large_lattice(size, launch.device,
+                       [&](double n) { return n * n * majority::bytes_per_spin(*launch.storage); });
   return launch;
 }
 
@@ -119,7 +144,7 @@ template <class SpinsInTile>
 void refuse_large_tile(const majority::Launch& launch, SpinsInTile spins_in_tile) {
   int limit = 0;
   CHECK_CUDA(cudaDeviceGetAttribute(&limit, cudaDevAttrMaxSharedMemoryPerBlockOptin, launch.device));
-  const int spin_bytes = launch.storage == majority::Storage::int32 ? sizeof(int) : 1;
+  const int spin_bytes = static_cast<int>(majority::bytes_per_spin(*launch.storage));
   const auto bytes = [&](int block) { return spins_in_tile(*launch.thread_width, block) * spin_bytes; };
   if (bytes(*launch.block) <= limit) return;
   int largest = *launch.block;

@@ -32,9 +32,10 @@ struct Options {
   std::optional<std::string> picture;
   bool plain = false;
   std::string device = "auto";
-  std::string storage = "int32";
+  std::optional<std::string> storage;
   std::optional<int> thread_width;
   std::optional<int> block;
+  std::optional<int> steps_per_pass;
   bool json = false;
 };
 
@@ -56,20 +57,23 @@ void declare(CLI::App& app, Options& options) {
   text("--picture", options.picture, "FILE",
        "Write the final state as a PNG of at most 1024 x 1024 pixels, up = black.");
   text("--device", options.device, "auto|cpu|gpu|N", "Where to compute: the best there is (auto), or GPU number N.");
-  text("--storage", options.storage, "int32|int8", "How the device stores a spin (int32).")
-      ->check(CLI::IsMember({"int32", "int8"}).description(""));
+  text("--storage", options.storage, "int32|int8|bit", "How the device stores a spin (the stage's choice).")
+      ->check(CLI::IsMember({"int32", "int8", "bit"}).description(""));
   text("--thread-width", options.thread_width, "W", "Threads along each side of a thread block (the stage's choice).")
       ->check(whole_number(1, 32));
   text("--block", options.block, "B", "Spins along each side of what one thread computes (the stage's choice).")
+      ->check(whole_number(1, 1024));
+  text("--steps-per-pass", options.steps_per_pass, "P",
+       "Steps at most that are computed while the lattice is read and written once (the stage's choice).")
       ->check(whole_number(1, 1024));
   app.add_flag("--json", options.json, "Print one JSON object instead of the report.");
 }
 
 /// The largest lattice that the host's memory can hold: here and on its way to or from the engine, and, unless the
-/// engine keeps them on a GPU, the engine's own two copies.
-std::int64_t largest_size(const Platform& platform, Storage storage) {
-  const int bytes_per_engine_copy = storage == Storage::int8 ? 1 : 4;
-  const int bytes_per_site = 2 + (platform.name == "gpu" ? 0 : 2 * bytes_per_engine_copy);
+/// engine keeps them on a GPU, the engine's own two copies. A spin takes four bytes unless it is said to take less.
+std::int64_t largest_size(const Platform& platform, std::optional<Storage> storage) {
+  const double bytes_per_engine_copy = bytes_per_spin(storage.value_or(Storage::int32));
+  const double bytes_per_site = 2 + (platform.name == "gpu" ? 0 : 2 * bytes_per_engine_copy);
   return static_cast<std::int64_t>(std::sqrt(static_cast<double>(host_memory_bytes()) / bytes_per_site));
 }
 
@@ -107,8 +111,6 @@ struct Result {
   double seconds = 0;
 };
 
-std::string name(Storage storage) { return storage == Storage::int8 ? "int8" : "int32"; }
-
 nlohmann::ordered_json as_json(const Options& options, const Result& result) {
   using Json = nlohmann::ordered_json;
   const auto or_null = [](const auto& value) { return value ? Json(*value) : Json(); };
@@ -123,9 +125,10 @@ nlohmann::ordered_json as_json(const Options& options, const Result& result) {
         {"input", or_null(options.input)}}},
       {"device", {{"name", device.name}, {"platform", device.platform}, {"index", device.index}}},
       {"launch",
-       {{"storage", name(result.launch.storage)},
+       {{"storage", name(result.launch.storage.value())},
         {"thread_width", or_null(result.launch.thread_width)},
-        {"block", or_null(result.launch.block)}}},
+        {"block", or_null(result.launch.block)},
+        {"steps_per_pass", or_null(result.launch.steps_per_pass)}}},
       {"seconds", result.seconds},
       {"hash", result.hash},
       {"magnetisation", result.magnetisation},
@@ -143,12 +146,15 @@ void report(std::ostream& out, const Options& options, const Result& result) {
   const double sites = static_cast<double>(result.size) * static_cast<double>(result.size);
   out << "problem     " << result.size << " x " << result.size << " spins, " << options.steps << " steps, start "
       << (options.input ? *options.input : "random, seed " + std::to_string(options.seed)) << '\n';
-  out << "launch      " << name(result.launch.storage);
+  out << "launch      " << name(result.launch.storage.value());
   if (result.launch.thread_width) {
     out << ", thread width " << *result.launch.thread_width;
   }
   if (result.launch.block) {
     out << ", block " << *result.launch.block;
+  }
+  if (result.launch.steps_per_pass) {
+    out << ", steps a pass " << *result.launch.steps_per_pass;
   }
   out << '\n';
   if (options.steps > 0) {
@@ -166,7 +172,7 @@ void work(const Options& options) {
   if (options.output && options.picture == options.output) {
     throw InvalidInput("--picture " + *options.picture + ": the same file as --output; they need two");
   }
-  const Storage storage = options.storage == "int8" ? Storage::int8 : Storage::int32;
+  const std::optional<Storage> storage = options.storage ? storage_called(*options.storage) : std::nullopt;
   const Choice choice = choose_device(platforms(), options.device);
 
   std::optional<OutputFile> output;
@@ -181,7 +187,7 @@ void work(const Options& options) {
   std::ostream& out = stdout_is_taken ? std::cerr : std::cout;
 
   Lattice lattice = start(options, largest_size(*choice.platform, storage));
-  const Launch wish{choice.device.index, storage, options.thread_width, options.block};
+  const Launch wish{choice.device.index, storage, options.thread_width, options.block, options.steps_per_pass};
   const std::unique_ptr<Simulation> simulation = choice.platform->make_simulation(lattice.size, wish);
   if (!options.json) {
     report_device(out, choice.device);

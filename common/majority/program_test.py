@@ -24,6 +24,13 @@ def result(*arguments):
     return json.loads(done.stdout)
 
 
+def storages():
+    """Those that the stage has, its choice first."""
+    default = result("--size", 1, "--steps", 0)["launch"]["storage"]
+    others = [name for name in ("int32", "int8", "bit") if name != default]
+    return [default] + [name for name in others if run("--size", 1, "--steps", 0, "--storage", name).returncode == 0]
+
+
 class InFolder(unittest.TestCase):
     def setUp(self):
         holder = tempfile.TemporaryDirectory()
@@ -64,6 +71,8 @@ class Refusals(InFolder):
         self.assert_refused("--steps", -1, names="-1")
         self.assert_refused("--seed", 1 << 32, names=1 << 32)
         self.assert_refused("--storage", "int16", names="int16")
+        for storage in {"int32", "int8", "bit"} - set(storages()):
+            self.assert_refused("--storage", storage, "--size", 10, names=storage)
 
     def test_sizes(self):
         for size in (0, -3, 99999999999, 3000000, 1 << 62, 1 << 64, "1e3", "0x10", ""):
@@ -75,6 +84,13 @@ class Refusals(InFolder):
             self.assert_refused("--thread-width", width, "--size", 10, names=width)
         for block in (0, -1):
             self.assert_refused("--block", block, "--size", 10, names=block)
+        for steps in (0, -1, 1000, 65536):
+            self.assert_refused("--steps-per-pass", steps, "--size", 10, names=steps)
+        if "bit" in storages():
+            self.assert_refused("--thread-width", 8, "--size", 10, names="--thread-width")
+            self.assert_refused("--block", 2, "--size", 10, names="--block")
+        else:
+            self.assert_refused("--steps-per-pass", 2, "--size", 10, names="--steps-per-pass")
 
     def test_devices(self):
         self.assert_refused("--device", 99, "--size", 10, names="99")
@@ -135,15 +151,18 @@ class Runs(InFolder):
         self.assertEqual((start["hash"], start["magnetisation"], start["energy"]), ("6d9bdfa9445da604", 54, -44))
         end = result("--size", 64, "--steps", 10, "--seed", 42)
         self.assertEqual((end["hash"], end["magnetisation"], end["energy"]), ("c6f3b5ff575f52bc", 138, -5176))
-        one = result("--size", 100, "--steps", 1, "--storage", "int8")
-        self.assertEqual((one["hash"], one["magnetisation"], one["energy"]), ("b2a14d1263ef9f4a", 146, -5412))
+        for storage in storages():
+            one = result("--size", 100, "--steps", 1, "--storage", storage)
+            self.assertEqual((one["hash"], one["magnetisation"], one["energy"]), ("b2a14d1263ef9f4a", 146, -5412))
 
     def test_json_says_the_whole_problem(self):
-        answer = result("--size", 12, "--steps", 3, "--seed", 7, "--storage", "int8")
+        storage = storages()[-1]
+        answer = result("--size", 12, "--steps", 3, "--seed", 7, "--storage", storage)
         self.assertEqual(answer["program"], "majority")
         self.assertEqual(answer["stage"], pathlib.Path(PROGRAM).parent.name)
         self.assertEqual(answer["problem"], {"size": 12, "steps": 3, "seed": 7, "input": None})
-        self.assertEqual(answer["launch"]["storage"], "int8")
+        self.assertEqual(answer["launch"]["storage"], storage)
+        self.assertEqual(set(answer["launch"]), {"storage", "thread_width", "block", "steps_per_pass"})
         self.assertEqual(answer["device"]["index"], 0)
         self.assertIn(answer["device"]["platform"], ("gpu", "cpu", "reference"))
         self.assertNotEqual(answer["device"]["name"], "")
@@ -152,7 +171,7 @@ class Runs(InFolder):
     def test_defaults(self):
         answer = result()
         self.assertEqual(answer["problem"], {"size": 1000, "steps": 10, "seed": 42, "input": None})
-        self.assertEqual(answer["launch"]["storage"], "int32")
+        self.assertIn(answer["launch"]["storage"], ("int32", "bit"))
 
     def test_report(self):
         done = run("--size", 64)
@@ -166,7 +185,7 @@ class Runs(InFolder):
         done = run("--help")
         self.assertEqual((done.returncode, done.stderr), (0, b""))
         for option in ("size", "steps", "seed", "input", "output", "plain", "picture", "device", "storage",
-                       "thread-width", "block", "json"):
+                       "thread-width", "block", "steps-per-pass", "json"):
             self.assertIn(f"--{option}", done.stdout.decode())
 
     def test_files_carry_the_state(self):

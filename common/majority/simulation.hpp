@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 namespace psflip::majority {
@@ -23,15 +24,30 @@ struct Lattice {
   friend bool operator==(const Lattice&, const Lattice&) = default;
 };
 
-/// How a device stores one spin: a 32-bit int, as in the report that stages 01 to 03 follow, or one byte.
-enum class Storage { int32, int8 };
+/// How a device stores one spin: a 32-bit int, as in the report that stages 01 to 03 follow, one byte, or one bit.
+enum class Storage { int32, int8, bit };
+
+constexpr std::string_view name(Storage storage) {
+  return storage == Storage::int32 ? "int32" : storage == Storage::int8 ? "int8" : "bit";
+}
+/// The storage of that name; nothing if there is none.
+constexpr std::optional<Storage> storage_called(std::string_view wanted) {
+  for (const Storage storage : {Storage::int32, Storage::int8, Storage::bit}) {
+    if (name(storage) == wanted) return storage;
+  }
+  return std::nullopt;
+}
+constexpr double bytes_per_spin(Storage storage) {
+  return storage == Storage::int32 ? 4 : storage == Storage::int8 ? 1 : 0.125;
+}
 
 /// How an engine is to be run. Nothing here changes a bit of the result. What is left empty, the stage chooses.
 struct Launch {
   int device = 0;  ///< device number within the platform
-  Storage storage = Storage::int32;
-  std::optional<int> thread_width{};  ///< threads along each side of a square thread block
-  std::optional<int> block{};         ///< spins along each side of the square that one thread computes
+  std::optional<Storage> storage{};
+  std::optional<int> thread_width{};    ///< threads along each side of a square thread block
+  std::optional<int> block{};           ///< spins along each side of the square that one thread computes
+  std::optional<int> steps_per_pass{};  ///< steps that are computed while the lattice is read and written once, at most
 };
 
 /// One stage's engine: a lattice on a device, and the means to advance it.

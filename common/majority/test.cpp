@@ -32,11 +32,14 @@ using testing::HasSubstr;
 
 constexpr int thread_widths[] = {8, 10, 12, 16, 32};
 constexpr int block_sides[] = {1, 2, 3, 4, 5};
+constexpr int steps_per_pass[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 64};
 
 std::string describe(const Launch& launch) {
-  const auto number = [](std::optional<int> value) { return value ? std::to_string(*value) : "left to the stage"; };
-  return std::string(launch.storage == Storage::int8 ? "int8" : "int32") + ", thread width " +
-         number(launch.thread_width) + ", block " + number(launch.block);
+  const std::string open = "left to the stage";
+  const auto number = [&](std::optional<int> value) { return value ? std::to_string(*value) : open; };
+  return "storage " + (launch.storage ? std::string(name(*launch.storage)) : open) + ", thread width " +
+         number(launch.thread_width) + ", block " + number(launch.block) + ", steps a pass " +
+         number(launch.steps_per_pass);
 }
 
 /// Says where the first wrong spin is: at an edge, in the padding's reach, at a tile's border?
@@ -114,25 +117,41 @@ class Engine : public testing::TestWithParam<std::string> {
       return make(size, launch);
     } catch (const InvalidInput& refusal) {
       EXPECT_THAT(refusal.what(), AnyOf(HasSubstr(std::to_string(launch.thread_width.value_or(-1))),
-                                        HasSubstr(std::to_string(launch.block.value_or(-1)))));
+                                        HasSubstr(std::to_string(launch.block.value_or(-1))),
+                                        HasSubstr(std::to_string(launch.steps_per_pass.value_or(-1))),
+                                        HasSubstr(launch.storage ? std::string(name(*launch.storage)) : "-1")));
       EXPECT_THAT(refusal.what(), testing::Not(HasSubstr("\n")));
       return nullptr;
     }
   }
 
-  /// All shapes with both storages, without those that the stage refuses. The first is left to the stage.
+  /// The storages that the stage has, everything else left to it.
+  std::vector<Launch> offered_storages() const {
+    std::vector<Launch> launches = {{.storage = Storage::int32}, {.storage = Storage::int8}, {.storage = Storage::bit}};
+    erase_refused(launches);
+    EXPECT_FALSE(launches.empty());
+    return launches;
+  }
+
+  /// All shapes with all storages, without those that the stage refuses.
   std::vector<Launch> offered_launches() const {
-    std::vector<Launch> launches;
-    for (const Storage storage : {Storage::int32, Storage::int8}) {
-      launches.push_back({.storage = storage});
+    std::vector<Launch> launches = offered_storages();
+    for (const Launch& open : offered_storages()) {
       for (const int thread_width : thread_widths) {
         for (const int block : block_sides) {
-          launches.push_back({.storage = storage, .thread_width = thread_width, .block = block});
+          launches.push_back({.storage = open.storage, .thread_width = thread_width, .block = block});
         }
       }
+      for (const int steps : steps_per_pass) {
+        launches.push_back({.storage = open.storage, .steps_per_pass = steps});
+      }
     }
-    std::erase_if(launches, [&](const Launch& launch) { return make_if_offered(1, launch) == nullptr; });
+    erase_refused(launches);
     return launches;
+  }
+
+  void erase_refused(std::vector<Launch>& launches) const {
+    std::erase_if(launches, [&](const Launch& launch) { return make_if_offered(1, launch) == nullptr; });
   }
 
   /// Compares full states after 1, 2, 3 and `many` steps.
@@ -210,6 +229,9 @@ TEST_P(Engine, ReportsTheLaunchThatItUses) {
     const Launch used = make(20, wish)->launch();
     EXPECT_EQ(used.device, wish.device);
     EXPECT_EQ(used.storage, wish.storage);
+    if (wish.steps_per_pass) {
+      EXPECT_EQ(used.steps_per_pass, wish.steps_per_pass);
+    }
     if (wish.thread_width) {
       EXPECT_EQ(used.thread_width, wish.thread_width);
     }
@@ -233,13 +255,26 @@ TEST_P(Engine, RefusesImpossibleLaunchesByValue) {
   for (const int block : {-1, 0}) {
     EXPECT_EQ(make_if_offered(20, {.block = block}), nullptr) << "block " << block;
   }
+  for (const int steps : {-1, 0, 1000}) {
+    EXPECT_EQ(make_if_offered(20, {.steps_per_pass = steps}), nullptr) << "steps per pass " << steps;
+  }
 }
 
 TEST_P(EngineAgainstReference, AgreesForEveryLaunchAndAwkwardSize) {
   const std::vector<Launch> launches = offered_launches();
-  EXPECT_TRUE(std::ranges::any_of(launches, [](const Launch& launch) { return launch.thread_width.has_value(); }));
+  EXPECT_GT(launches.size(), offered_storages().size());
   for (const Launch& launch : launches) {
     const Launch used = make(1, launch)->launch();
+    if (used.steps_per_pass) {
+      std::vector<std::int64_t> sizes = {1, 2, 3, 31, 33, 64, 65, 127, 128, 129, 130};
+      if (!launch.steps_per_pass) {  // a sanitizer takes too long over all sizes for every launch
+        sizes.insert(sizes.end(), {13, 32, 63, 255, 256, 257, 385});
+      }
+      for (const std::int64_t size : sizes) {
+        expect_reference_bits(random_lattice(size, 17), launch, 3 + *used.steps_per_pass);
+      }
+      continue;
+    }
     const std::int64_t tile = std::int64_t{used.thread_width.value()} * used.block.value_or(1);
     std::vector<std::int64_t> sizes = {1, 2, 3, 13, 31, tile - 1, tile, tile + 1};
     if (used.thread_width <= 12) {  // a sanitizer takes too long over the wider ones
@@ -251,19 +286,29 @@ TEST_P(EngineAgainstReference, AgreesForEveryLaunchAndAwkwardSize) {
   }
 }
 
+TEST_P(EngineAgainstReference, AgreesOnVeryLargeLattices) {
+  const Launch launch{.steps_per_pass = 16};
+  if (!make_if_offered(1, launch)) {
+    return;  // the stage works in small squares, all alike
+  }
+  for (const std::int64_t size : {3840, 3841}) {  // one strip of 30 x 128 sites, and two
+    expect_reference_bits(random_lattice(size, 29), launch, 3 + 16);
+  }
+}
+
 TEST_P(EngineAgainstReference, AgreesOnStructuredStarts) {
-  for (const Storage storage : {Storage::int32, Storage::int8}) {
-    for (const std::int64_t size : {1, 2, 3, 4, 16, 37}) {
+  for (const Launch& launch : offered_storages()) {
+    for (const std::int64_t size : {1, 2, 3, 4, 16, 37, 133}) {
       for (const Lattice& start : structured_starts(size)) {
-        expect_reference_bits(start, {.storage = storage}, 8);
+        expect_reference_bits(start, launch, 11);
       }
     }
   }
 }
 
 TEST_P(EngineAgainstReference, AgreesAfterManySteps) {
-  for (const Storage storage : {Storage::int32, Storage::int8}) {
-    expect_reference_bits(random_lattice(101, 23), {.storage = storage}, 50);
+  for (const Launch& launch : offered_storages()) {
+    expect_reference_bits(random_lattice(101, 23), launch, 50);
   }
 }
 
