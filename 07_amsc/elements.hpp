@@ -10,31 +10,27 @@
 
 namespace psflip::PSFLIP_PLATFORM {
 
-/// A site in 32 * units samples and `interleaved` replicas: 128 spins, of[replica * units + unit]. units is 1, 2 or 4.
-template <int units>
-struct alignas(16) Spins {
-  static constexpr int interleaved = 4 / units;
-  std::uint32_t of[4];
+/// A site in 32 * units samples and `interleaved` replicas: of[replica * units + unit]. 4, 8 or 16 bytes.
+template <int units, int interleaved>
+struct alignas(4 * units * interleaved) Spins {
+  std::uint32_t of[units * interleaved];
 };
 
 /// A bond in 32 * units samples.
 template <int units>
-struct alignas(4 * units) Bonds {
-  std::uint32_t of[units];
-};
+using Bonds = Spins<units, 1>;
+
+/// How many replicas fill up 16 bytes.
+template <int units>
+inline constexpr int filling = 4 / units;
 
 /// An element that nobody writes while the kernel runs, by one load.
-template <int units>
-__device__ Spins<units> fetch(const Spins<units>* element) {
-  const uint4 words = __ldg(reinterpret_cast<const uint4*>(element));
-  return {{words.x, words.y, words.z, words.w}};
-}
-template <int units>
-__device__ Bonds<units> fetch(const Bonds<units>* element) {
-  if constexpr (units == 4) {
+template <int units, int interleaved>
+__device__ Spins<units, interleaved> fetch(const Spins<units, interleaved>* element) {
+  if constexpr (units * interleaved == 4) {
     const uint4 words = __ldg(reinterpret_cast<const uint4*>(element));
     return {{words.x, words.y, words.z, words.w}};
-  } else if constexpr (units == 2) {
+  } else if constexpr (units * interleaved == 2) {
     const uint2 words = __ldg(reinterpret_cast<const uint2*>(element));
     return {{words.x, words.y}};
   } else {
@@ -55,14 +51,15 @@ __device__ void draw(Stream& stream, std::uint32_t (&draws)[many]) {
 }
 
 /// The new spins of an element. One draw for each of its replicas.
-template <int units>
-__device__ Spins<units> updated(const Spins<units>& spins, const Spins<units> (&around)[spin_glass::directions],
-                                const Bonds<units> (&bonds)[spin_glass::directions],
-                                const std::uint32_t (&draws)[Spins<units>::interleaved],
-                                const spin_glass::Thresholds& thresholds) {
-  Spins<units> result;
+template <int units, int interleaved>
+__device__ Spins<units, interleaved> updated(const Spins<units, interleaved>& spins,
+                                             const Spins<units, interleaved> (&around)[spin_glass::directions],
+                                             const Bonds<units> (&bonds)[spin_glass::directions],
+                                             const std::uint32_t (&draws)[interleaved],
+                                             const spin_glass::Thresholds& thresholds) {
+  Spins<units, interleaved> result;
 #pragma unroll
-  for (int replica = 0; replica < Spins<units>::interleaved; ++replica) {
+  for (int replica = 0; replica < interleaved; ++replica) {
     const amsc::Help help = amsc::help(draws[replica], thresholds);
 #pragma unroll
     for (int unit = 0; unit < units; ++unit) {

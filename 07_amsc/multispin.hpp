@@ -13,8 +13,8 @@ namespace psflip::amsc {
 /// k = 32, 64 or 128 samples is `units` of them side by side. The samples of a word share their random numbers, so a
 /// word never holds samples of two groups; the last word of a group may have bits that belong to no sample.
 ///
-/// An element is what a layout (spin_glass/geometry.hpp) numbers: one site of a colour. For spins it holds `interleaved`
-/// replicas, of `units` words each, so that a thread moves them at once; for couplings `units` words.
+/// An element is what a layout (spin_glass/geometry.hpp) numbers: one site of a colour. For spins it holds
+/// `interleaved` replicas, of `units` words each, so that a thread moves them at once; for couplings `units` words.
 struct Packing {
   std::int64_t samples;             ///< M
   std::int64_t samples_per_stream;  ///< W

@@ -6,7 +6,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <stdexcept>
+#include <vector>
 
 #include "05_sliced/sliced.hpp"
 #include "06_prng/draws.hpp"
@@ -15,6 +17,7 @@
 #include "06_prng/parisi_rapuano.hpp"
 #include "06_prng/philox.hpp"
 #include "07_amsc/multispin.hpp"
+#include "07_amsc/observe.hpp"
 #include "gpu/constants.hpp"
 #include "gpu/device_buffer.hpp"
 #include "gpu/timer.hpp"
@@ -48,17 +51,18 @@ __global__ void start_words(std::uint32_t* spins, Packing packing, Layout layout
     const std::int64_t i = number % packing.half, unit = number / packing.half / packing.replicas;
     const int replica = static_cast<int>(number / packing.half % packing.replicas);
     const std::int64_t s = spin_glass::number(layout.site(colour, layout.place(static_cast<int>(i))), size);
-    spins[packing.spin(unit, replica, i)] = gather(packing, unit, [&](std::int64_t sample) {
-      return !random || spin_glass::starts_up(seed, sample, replica, s);
-    });
+    spins[packing.spin(unit, replica, i)] = gather(
+        packing, unit, [&](std::int64_t sample) { return !random || spin_glass::starts_up(seed, sample, replica, s); });
   });
 }
 
-/// Every stream at its beginning: number word * half + i. The words of a group have equal ones.
+/// Every stream at its beginning: number (word * copies + copy) * half + i. The words of a group have equal ones.
 template <class Generator, class Layout>
-__global__ void seed_words(States states, Packing packing, Layout layout, Colour colour, int size, std::uint64_t seed) {
+__global__ void seed_words(States states, Packing packing, int copies, Layout layout, Colour colour, int size,
+                           std::uint64_t seed) {
   for_each_element(states.count, [&](std::int64_t id) {
-    const std::int64_t group = id / packing.half / packing.words_per_group(), i = id % packing.half;
+    const std::int64_t word = id / packing.half / copies, group = word / packing.words_per_group();
+    const std::int64_t i = id % packing.half;
     const std::int64_t s = spin_glass::number(layout.site(colour, layout.place(static_cast<int>(i))), size);
     Generator::seed(states, id, stream_seed(seed, group, s));
   });
@@ -104,6 +108,20 @@ __global__ void take_spin_bits(const std::uint32_t* spins, spin_glass::Spin* can
   });
 }
 
+/// The same in the other direction, into spins that are all down.
+template <class Layout>
+__global__ void put_spin_bits(std::uint32_t* spins, const spin_glass::Spin* canonical, Packing packing, Layout layout,
+                              Colour colour, int size, std::int64_t first, std::int64_t count) {
+  for_each_element(count * packing.half, [&](std::int64_t number) {
+    const std::int64_t lattice = number / packing.half, i = number % packing.half;
+    const std::int64_t sample = (first + lattice) / packing.replicas;
+    const int replica = static_cast<int>((first + lattice) % packing.replicas);
+    const std::int64_t s = spin_glass::number(layout.site(colour, layout.place(static_cast<int>(i))), size);
+    if (canonical[lattice * 2 * packing.half + s] > 0)
+      atomicOr(&spins[packing.spin(packing.unit_of(sample), replica, i)], 1u << packing.bit_of(sample));
+  });
+}
+
 /// What the kernels take: the device's arrays, index 0 the red ones, and the streams' names.
 struct Words32 {
   std::uint32_t* spins[2];
@@ -113,11 +131,14 @@ struct Words32 {
 template <class Generator>
 class MultispinSimulation : public spin_glass::Simulation {
  public:
-  MultispinSimulation(const spin_glass::Problem& problem, const spin_glass::Launch& launch, const Packing& packing)
+  /// `copies`: how often every stream is stored, for threads that share its numbers.
+  MultispinSimulation(const spin_glass::Problem& problem, const spin_glass::Launch& launch, const Packing& packing,
+                      int copies)
       : size_(static_cast<int>(problem.size)),
         problem_(problem),
         launch_(launch),
         packing_(packing),
+        copies_(copies),
         layout_{size_, size_},
         thresholds_(spin_glass::thresholds(problem.beta, problem.generator)) {
     problem_.given_couplings.reset();  // the device has them; nobody else needs them
@@ -125,30 +146,30 @@ class MultispinSimulation : public spin_glass::Simulation {
     for (const Colour colour : {spin_glass::red, spin_glass::blue}) {
       spins_[colour] = DeviceBuffer<std::uint32_t>(static_cast<std::size_t>(packing_.spin_units()));
       CHECK_CUDA(cudaMemset(spins_[colour].data(), 0, spins_[colour].bytes()));  // bits of no replica, too
-      states_[colour] =
-          DeviceBuffer<std::uint32_t>(static_cast<std::size_t>(Generator::words * packing_.words() * packing_.half));
+      states_[colour] = DeviceBuffer<std::uint32_t>(
+          static_cast<std::size_t>(Generator::words * copies * packing_.words() * packing_.half));
     }
     make_couplings(problem);
     restart();
   }
 
   /// Bytes of device memory that an engine takes for a problem, buffers for transfers included.
-  static double bytes_needed(const spin_glass::Problem& problem, const Packing& packing) {
+  static double bytes_needed(const spin_glass::Problem& problem, const Packing& packing, int copies) {
     const double spins = 8.0 * static_cast<double>(packing.spin_units());
     const double couplings = 24.0 * static_cast<double>(packing.coupling_units());
-    const double states = 8.0 * Generator::words * static_cast<double>(packing.words() * packing.half);
-    return spins + couplings + states + std::max(3.0 * static_cast<double>(sites(problem)), 1.0 * transfer_bytes);
+    const double states = 8.0 * Generator::words * copies * static_cast<double>(packing.words() * packing.half);
+    return spins + couplings + states + std::max(4.0 * static_cast<double>(sites(problem)), 1.0 * transfer_bytes);
   }
 
   void restart() override {
     CHECK_CUDA(cudaSetDevice(launch_.device));
     for (const Colour colour : {spin_glass::red, spin_glass::blue}) {
-      start_words<<<setup_blocks(packing_.spin_units()), setup_threads>>>(
-          spins_[colour].data(), packing_, layout_, colour, size_, problem_.seed,
-          problem_.start == spin_glass::Start::random);
+      start_words<<<setup_blocks(packing_.spin_units()), setup_threads>>>(spins_[colour].data(), packing_, layout_,
+                                                                          colour, size_, problem_.seed,
+                                                                          problem_.start == spin_glass::Start::random);
       CHECK_CUDA(cudaGetLastError());
-      seed_words<Generator><<<setup_blocks(states(colour).count), setup_threads>>>(states(colour), packing_, layout_,
-                                                                                  colour, size_, problem_.seed);
+      seed_words<Generator><<<setup_blocks(states(colour).count), setup_threads>>>(
+          states(colour), packing_, copies_, layout_, colour, size_, problem_.seed);
       CHECK_CUDA(cudaGetLastError());
     }
     CHECK_CUDA(cudaDeviceSynchronize());
@@ -163,32 +184,65 @@ class MultispinSimulation : public spin_glass::Simulation {
     return timer_.stop();
   }
 
+  std::int64_t half_sweeps() const override { return half_sweeps_done_; }
+
   spin_glass::State state() const override {
     CHECK_CUDA(cudaSetDevice(launch_.device));
     spin_glass::State result{size_, problem_.samples, problem_.replicas, {}};
-    const std::int64_t lattices = problem_.samples * problem_.replicas, lattice_sites = sites(problem_);
-    result.spins.resize(lattices * lattice_sites);
-    const std::int64_t at_once = std::clamp<std::int64_t>(transfer_bytes / lattice_sites, 1, lattices);
-    DeviceBuffer<spin_glass::Spin> canonical(at_once * lattice_sites);
-    for (std::int64_t first = 0; first < lattices; first += at_once) {
-      const std::int64_t now = std::min(at_once, lattices - first);
+    result.spins.resize(problem_.samples * problem_.replicas * sites(problem_));
+    for_each_part([&](std::int64_t first, std::int64_t count, spin_glass::Spin* canonical) {
       for (const Colour colour : {spin_glass::red, spin_glass::blue}) {
-        take_spin_bits<<<setup_blocks(now * packing_.half), setup_threads>>>(
-            spins_[colour].data(), canonical.data(), packing_, layout_, colour, size_, first, now);
+        take_spin_bits<<<setup_blocks(count * packing_.half), setup_threads>>>(
+            spins_[colour].data(), canonical, packing_, layout_, colour, size_, first, count);
         CHECK_CUDA(cudaGetLastError());
       }
-      CHECK_CUDA(cudaMemcpy(&result.spins[first * lattice_sites], canonical.data(), now * lattice_sites,
+      CHECK_CUDA(cudaMemcpy(&result.spins[first * sites(problem_)], canonical, count * sites(problem_),
                             cudaMemcpyDeviceToHost));
-    }
+    });
     return result;
+  }
+
+  std::optional<std::vector<spin_glass::SampleObservables>> observe(bool correlations) const override {
+    CHECK_CUDA(cudaSetDevice(launch_.device));
+    amsc::PackedArrays arrays{{spins_[spin_glass::red].data(), spins_[spin_glass::blue].data()}, {}};
+    for (int d = 0; d < spin_glass::directions; ++d) arrays.couplings[d] = couplings_[d].data();
+    return observe_packed(packing_, arrays, size_, correlations);
+  }
+
+  bool can_resume() const override { return true; }
+
+  int stream_words() const override { return Generator::history; }
+
+  void save_streams(const spin_glass::TakeWord& take) const override {
+    CHECK_CUDA(cudaSetDevice(launch_.device));
+    PSFLIP_PLATFORM::save_streams<Generator>({states_[spin_glass::red].data(), states_[spin_glass::blue].data()},
+                                             stream_order(half_sweeps_done_), take);
+  }
+
+  void resume(std::int64_t half_sweeps, const spin_glass::State& state, const spin_glass::GiveWord& give) override {
+    check_resumed(problem_, half_sweeps, state);
+    CHECK_CUDA(cudaSetDevice(launch_.device));
+    for (const Colour colour : {spin_glass::red, spin_glass::blue})
+      CHECK_CUDA(cudaMemset(spins_[colour].data(), 0, spins_[colour].bytes()));
+    for_each_part([&](std::int64_t first, std::int64_t count, spin_glass::Spin* canonical) {
+      CHECK_CUDA(cudaMemcpy(canonical, &state.spins[first * sites(problem_)], count * sites(problem_),
+                            cudaMemcpyHostToDevice));
+      for (const Colour colour : {spin_glass::red, spin_glass::blue}) {
+        put_spin_bits<<<setup_blocks(count * packing_.half), setup_threads>>>(
+            spins_[colour].data(), canonical, packing_, layout_, colour, size_, first, count);
+        CHECK_CUDA(cudaGetLastError());
+      }
+    });
+    restore_streams<Generator>({states_[spin_glass::red].data(), states_[spin_glass::blue].data()},
+                               stream_order(half_sweeps), give);
+    half_sweeps_done_ = half_sweeps;
   }
 
   spin_glass::Launch launch() const override { return launch_; }
 
   double bytes_per_flip() const override {
-    const double replicas = problem_.replicas, samples = Packing::bits * packing_.units;
-    // A word of spins: own in and out, the other colour's. Then, for all replicas, six of couplings and the streams.
-    return (3 + 6 / replicas) / 8 + Generator::bytes(replicas) / replicas / samples;
+    // A word of spins: own in and out, the other colour's. Then, for all replicas, six of couplings.
+    return (3 + 6.0 / problem_.replicas) / 8 + bytes_of_streams();
   }
 
  protected:
@@ -200,8 +254,13 @@ class MultispinSimulation : public spin_glass::Simulation {
     for (int d = 0; d < spin_glass::directions; ++d) all.couplings[d] = couplings_[d].data();
     return all;
   }
-  /// The streams of a colour: number word * half + i is that of element i.
-  States states(Colour colour) { return {states_[colour].data(), packing_.words() * packing_.half}; }
+  /// Bytes a flip that the streams' states take.
+  double bytes_of_streams() const {
+    const double replicas = static_cast<double>(problem_.replicas), samples = Packing::bits * packing_.units;
+    return copies_ * Generator::bytes(replicas) / replicas / samples;
+  }
+  /// The streams of a colour: number (word * copies + copy) * half + i is that of element i.
+  States states(Colour colour) { return {states_[colour].data(), copies_ * packing_.words() * packing_.half}; }
   /// Where the streams of a colour stand before half-sweep number h. What is a sample in stage 06 is a word here.
   Draws draws(std::int64_t h) {
     const std::int64_t n = h / 2 * problem_.replicas;
@@ -213,15 +272,25 @@ class MultispinSimulation : public spin_glass::Simulation {
   spin_glass::Problem problem_;
   spin_glass::Launch launch_;
   Packing packing_;
+  int copies_;  ///< of every stream
   Sliced layout_;
   Thresholds thresholds_;
   std::int64_t half_sweeps_done_ = 0;
 
  private:
-  static constexpr unsigned setup_threads = 256;  // of the kernels above, which loop
+  /// Calls f(first lattice, lattices, room for their canonical spins on the device) for one part after the other.
+  template <class F>
+  void for_each_part(F f) const {
+    const std::int64_t lattices = problem_.samples * problem_.replicas;
+    const std::int64_t at_once = std::clamp<std::int64_t>(transfer_bytes / sites(problem_), 1, lattices);
+    DeviceBuffer<spin_glass::Spin> canonical(at_once * sites(problem_));
+    for (std::int64_t first = 0; first < lattices; first += at_once)
+      f(first, std::min(at_once, lattices - first), canonical.data());
+  }
 
-  static unsigned setup_blocks(std::int64_t elements) {
-    return static_cast<unsigned>(std::clamp<std::int64_t>((elements - 1) / setup_threads + 1, 1, 4096));
+  StreamOrder<Sliced> stream_order(std::int64_t half_sweeps) const {
+    return {layout_,          size_, copies_ * packing_.words(), copies_ * packing_.words_per_group(), half_sweeps,
+            problem_.replicas};
   }
 
   void make_couplings(const spin_glass::Problem& problem) {
@@ -260,10 +329,11 @@ class MultispinSimulation : public spin_glass::Simulation {
 /// An Engine, a MultispinSimulation, for the problem.
 template <class Engine>
 std::unique_ptr<spin_glass::Simulation> make_multispin(const spin_glass::Problem& problem,
-                                                       const spin_glass::Launch& launch, int interleaved) {
+                                                       const spin_glass::Launch& launch, int interleaved,
+                                                       int copies = 1) {
   const Packing packing = amsc::packing(problem, *launch.samples_per_word, interleaved);
-  refuse_large_problem(problem, launch, Engine::bytes_needed(problem, packing));
-  return std::make_unique<Engine>(problem, launch, packing);
+  refuse_large_problem(problem, launch, Engine::bytes_needed(problem, packing, copies));
+  return std::make_unique<Engine>(problem, launch, packing, copies);
 }
 
 /// Calls f.operator()<G>() for the generator G of this name.

@@ -15,6 +15,8 @@ using namespace spin_glass;
 
 using Word = std::uint32_t;  // 32 samples
 
+constexpr int widest_block = 1024;  // what a row needs in Grid, which has no division
+
 /// Two bits of three that are added: the sum's, and the carry.
 __device__ void full_adder(Word a, Word b, Word c, Word& sum, Word& carry) {
   sum = a ^ b ^ c;
@@ -43,15 +45,15 @@ __device__ Word flips(const Word (&e)[directions], std::uint32_t draw, const Thr
 
 /// Updates the sites of one colour: a thread takes a site and a word. What belongs to element i of a word is number
 /// word * elements + i in couplings and streams, and (word * replicas + replica) * elements + i in the spins.
-template <class Generator, Colour colour>
+template <class Generator, Colour colour, class Mapping>
 __global__ void __launch_bounds__(1024) update_sites(Sliced layout, int elements, std::int64_t words, int replicas,
                                                      Words32 arrays, Draws draws, Thresholds thresholds) {
-  const Place place = Linear::place(layout);
+  const Place place = Mapping::place(layout);
   if (!inside(layout, place)) return;  // whole blocks cover the places: some threads have none
   const int i = layout.element(place.x, place.y, place.z);
   const Neighbours neighbours = layout.neighbours(colour, place);
 
-  for (std::int64_t word = Linear::first_sample(); word < words; word += Linear::sample_step()) {
+  for (std::int64_t word = Mapping::first_sample(); word < words; word += Mapping::sample_step()) {
     const std::int64_t first = word * elements;
     Word coupling[directions];  // a blue site's bond is its neighbour's, in the opposite direction
     for (int d = 0; d < directions; ++d)
@@ -79,17 +81,23 @@ class UpdateSimulation : public MultispinSimulation<Generator> {
  protected:
   void update(std::int64_t half_sweeps) override {
     for (std::int64_t h = this->half_sweeps_done_; h < this->half_sweeps_done_ + half_sweeps; ++h)
-      with_constant<red, blue>(static_cast<int>(h % 2), [&]<int colour>() { launch<Colour(colour)>(h); });
+      with_constant<red, blue>(static_cast<int>(h % 2), [&]<int colour>() {
+        if (this->size_ <= widest_block)
+          launch<Colour(colour), Grid>(h);
+        else
+          launch<Colour(colour), Linear>(h);
+      });
   }
 
  private:
-  template <Colour colour>
+  template <Colour colour, class Mapping>
   void launch(std::int64_t h) {
     const Packing& packing = this->packing_;
     const int threads = *this->launch_.threads;
-    update_sites<Generator, colour><<<Linear::grid(this->layout_, threads, packing.words()), threads>>>(
-        this->layout_, static_cast<int>(packing.half), packing.words(), packing.replicas, this->words(), this->draws(h),
-        this->thresholds_);
+    update_sites<Generator, colour, Mapping>
+        <<<Mapping::grid(this->layout_, threads, packing.words()), Mapping::block(this->layout_, threads)>>>(
+            this->layout_, static_cast<int>(packing.half), packing.words(), packing.replicas, this->words(),
+            this->draws(h), this->thresholds_);
     CHECK_CUDA(cudaGetLastError());
   }
 };

@@ -18,10 +18,10 @@ constexpr int most_threads = 512;  // of a block: fewer threads may have more re
 /// A thread takes a site of one colour and a word, in all replicas. A block lies in the plane blockIdx.y of the words
 /// blockIdx.z, + gridDim.z, ... `fixed` is the number of replicas if the compiler may know it, or 0.
 template <class Generator, Colour colour, int units, int fixed>
-__global__ void __launch_bounds__(most_threads)
-    update_wide(Sliced layout, Divisor row, std::int64_t words, int any, Words32 arrays, Draws draws,
-                Thresholds thresholds) {
-  constexpr int interleaved = Spins<units>::interleaved;
+__global__ void __launch_bounds__(most_threads) update_wide(Sliced layout, Divisor row, std::int64_t words, int any,
+                                                            Words32 arrays, Draws draws, Thresholds thresholds) {
+  constexpr int interleaved = filling<units>;
+  using Element = Spins<units, interleaved>;
   const int replicas = fixed > 0 ? fixed : any, blocks = (replicas - 1) / interleaved + 1;
   const int size = layout.size, plane = size * size, elements = plane * (size / 2);
   const int in_plane = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
@@ -45,9 +45,9 @@ __global__ void __launch_bounds__(most_threads)
 #pragma unroll
     for (int block = 0; block < blocks; ++block) {
       const std::int64_t lattice = (word * blocks + block) * elements;
-      const auto* others = reinterpret_cast<const Spins<units>*>(arrays.spins[other(colour)]) + lattice;
-      auto* const own = reinterpret_cast<Spins<units>*>(arrays.spins[colour]) + lattice + i;
-      Spins<units> around[directions];
+      const auto* others = reinterpret_cast<const Element*>(arrays.spins[other(colour)]) + lattice;
+      auto* const own = reinterpret_cast<Element*>(arrays.spins[colour]) + lattice + i;
+      Element around[directions];
       for (int d = 0; d < directions; ++d) around[d] = fetch(others + neighbours.to[d]);
       std::uint32_t draws_here[interleaved] = {};
       for (int r = 0; r < interleaved; ++r) {
@@ -85,8 +85,8 @@ class WideSimulation : public MultispinSimulation<Generator> {
     const int size = this->size_, threads = *this->launch_.threads;
     const dim3 grid(blocks_for(std::int64_t{size} * size, threads), size / 2, grid_samples(packing.words()));
     update_wide<Generator, colour, units, fixed><<<grid, threads>>>(this->layout_, Divisor(size), packing.words(),
-                                                                   packing.replicas, this->words(), this->draws(h),
-                                                                   this->thresholds_);
+                                                                    packing.replicas, this->words(), this->draws(h),
+                                                                    this->thresholds_);
     CHECK_CUDA(cudaGetLastError());
   }
 };
@@ -96,7 +96,7 @@ class WideSimulation : public MultispinSimulation<Generator> {
 std::unique_ptr<Simulation> make_wide(const Problem& problem, const Launch& launch) {
   return with_generator(problem.generator, [&]<class Generator>() {
     return with_constant<1, 2, 4>(*launch.samples_per_word / Packing::bits, [&]<int units>() {
-      return make_multispin<WideSimulation<Generator, units>>(problem, launch, Spins<units>::interleaved);
+      return make_multispin<WideSimulation<Generator, units>>(problem, launch, filling<units>);
     });
   });
 }

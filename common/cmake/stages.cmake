@@ -38,12 +38,12 @@ function(psflip_add_stage model engine)
 
   set(spared "")
   if(PSFLIP_SANITIZE MATCHES thread)  # minutes for averages, which show no race that the comparison of bits does not
-    set(spared "-*Physics*:*VeryManySamples*")
+    set(spared "-*Physics*:*VeryManySamples*:*VeryLarge*")
   endif()
   if(arg_REFERENCE)
     add_test(NAME ${stage}.${model} COMMAND ${stage}_${model}_test --gtest_filter=*${spared})
   else()
-    psflip_add_platform_tests(${stage} ${stage}_${model}_test */cpu${spared} */gpu)
+    psflip_add_platform_tests(${stage}.${model} ${stage}_${model}_test */cpu${spared} */gpu)
   endif()
   add_test(NAME ${stage}.${model}_program
            COMMAND ${Python3_EXECUTABLE} ${shared}/program_test.py $<TARGET_FILE:${stage}_${model}>)

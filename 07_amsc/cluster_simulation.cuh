@@ -1,0 +1,152 @@
+/// What the kernels that run on clusters of thread blocks have in common.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "07_amsc/elements.hpp"
+#include "07_amsc/multispin_simulation.cuh"
+
+namespace psflip::PSFLIP_PLATFORM {
+
+/// What is the same for all threads of a launch.
+struct Work {
+  Sliced layout;
+  std::int64_t half;  ///< sites of a colour
+  std::int64_t words;
+  Words32 arrays;
+  States streams[2];  ///< [colour]
+  std::uint64_t seed;
+  std::int64_t words_per_group;
+  Thresholds thresholds;
+  std::int64_t first;  ///< number of the first half-sweep; even ones are red
+  std::int64_t half_sweeps;
+};
+
+/// A system is a word, and `blocks` elements with `interleaved` replicas each: all `replicas` of the word, or a part.
+template <int replicas, int interleaved, int blocks>
+struct System {
+  static constexpr int parts = replicas / (interleaved * blocks);  ///< systems of a word
+
+  std::int64_t word;
+  int part;
+  const Words32& arrays;
+  std::int64_t half;
+
+  __device__ System(const Work& work, unsigned number)
+      : word(number / parts), part(static_cast<int>(number % parts)), arrays(work.arrays), half(work.half) {}
+
+  /// The spins of a colour and block, [element].
+  template <class Element>
+  __device__ Element* spins(int colour, int block) const {
+    return reinterpret_cast<Element*>(arrays.spins[colour]) + ((word * parts + part) * blocks + block) * half;
+  }
+  /// The couplings in a direction, [element].
+  template <class Bond>
+  __device__ const Bond* bonds(int direction) const {
+    return reinterpret_cast<const Bond*>(arrays.couplings[direction]) + word * half;
+  }
+  /// Of the draws for all replicas, those for a block. (A choice, not an index: indices of registers have to be known.)
+  __device__ void choose(const std::uint32_t (&all)[replicas], int block, std::uint32_t (&chosen)[interleaved]) const {
+#pragma unroll
+    for (int i = 0; i < interleaved; ++i) {
+      chosen[i] = all[block * interleaved + i];
+#pragma unroll
+      for (int other = 1; other < parts; ++other)
+        if (part == other) chosen[i] = all[(other * blocks + block) * interleaved + i];
+    }
+  }
+};
+
+/// The stream of a site, before half-sweep number h. Every part of a word has a copy of the streams.
+template <class Generator, int replicas, int interleaved, int blocks>
+__device__ auto stream_for_site(const Work& work, const System<replicas, interleaved, blocks>& system, std::int64_t h,
+                                spin_glass::Place place) {
+  const Colour colour = Colour(h % 2);
+  const std::int64_t n = h / 2 * replicas;
+  int slot = 0;
+  if constexpr (Generator::words > 1) slot = static_cast<int>(n % Generator::words);
+  const Draws streams{colour == spin_glass::red ? work.streams[0] : work.streams[1], work.seed, work.words_per_group, n,
+                      slot};
+  const int size = work.layout.size;
+  const std::int64_t i = place.x + size * (place.y + std::int64_t{size} * place.z);
+  const std::int64_t id = (system.word * system.parts + system.part) * work.half + i;
+  return typename Generator::template Streams<1>(
+      streams.states, position_of<1>(streams, work.layout, size, colour, place, system.word, id));
+}
+
+/// The draws of a site in half-sweep number h, for all its replicas.
+template <class Generator, class System, int replicas>
+__device__ void draw_for_site(const Work& work, const System& system, std::int64_t h, spin_glass::Place place,
+                              std::uint32_t (&draws)[replicas]) {
+  auto stream = stream_for_site<Generator>(work, system, h, place);
+  draw(stream, draws);
+  stream.store();
+}
+
+template <class Generator>
+class ClusterSimulation : public MultispinSimulation<Generator> {
+ public:
+  using MultispinSimulation<Generator>::MultispinSimulation;
+
+ protected:
+  Work work(std::int64_t first, std::int64_t half_sweeps) {
+    const Packing& packing = this->packing_;
+    return {this->layout_,
+            packing.half,
+            packing.words(),
+            this->words(),
+            {this->states(spin_glass::red), this->states(spin_glass::blue)},
+            this->problem_.seed,
+            packing.words_per_group(),
+            this->thresholds_,
+            first,
+            half_sweeps};
+  }
+
+  /// One cluster a system.
+  void launch_clusters(void (*kernel)(Work), dim3 threads, std::size_t bytes, const Work& work) {
+    const auto cluster = static_cast<unsigned>(*this->launch_.cluster);
+    const auto systems =
+        static_cast<unsigned>(work.words * (this->packing_.replicas / *this->launch_.replicas_together));
+    CHECK_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)));
+    if (cluster > 8) CHECK_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1));
+    cudaLaunchAttribute attribute{};
+    attribute.id = cudaLaunchAttributeClusterDimension;
+    attribute.val.clusterDim.x = cluster;
+    attribute.val.clusterDim.y = attribute.val.clusterDim.z = 1;
+    cudaLaunchConfig_t config{};
+    config.gridDim = dim3(systems * cluster);
+    config.blockDim = threads;
+    config.dynamicSmemBytes = bytes;
+    config.attrs = &attribute;
+    config.numAttrs = cluster > 1 ? 1 : 0;
+    CHECK_CUDA(cudaLaunchKernelEx(&config, kernel, work));
+  }
+};
+
+/// Engine<generator, units, replicas, interleaved, blocks> for a problem with 1, 2 or 4 replicas. A word has one of
+/// these numbers of units.
+template <template <class, int, int, int, int> class Engine, int... all_units>
+std::unique_ptr<spin_glass::Simulation> make_clusters(const spin_glass::Problem& problem,
+                                                      const spin_glass::Launch& launch) {
+  return with_generator(problem.generator, [&]<class Generator>() {
+    return with_constant<1, 2, 4>(static_cast<int>(problem.replicas), [&]<int replicas>() {
+      return with_constant<all_units...>(
+          *launch.samples_per_word / Packing::bits, [&]<int units>() -> std::unique_ptr<spin_glass::Simulation> {
+            if constexpr (units == 1 && replicas > 1)
+              if (launch.replicas_together == 1)
+                return make_multispin<Engine<Generator, units, replicas, 1, 1>>(problem, launch, 1, replicas);
+            if constexpr (units == 1 && replicas > 2)
+              if (launch.replicas_together == 2)
+                return make_multispin<Engine<Generator, units, replicas, 2, 1>>(problem, launch, 2, replicas / 2);
+            constexpr int interleaved = std::min(replicas, filling<units>);
+            return make_multispin<Engine<Generator, units, replicas, interleaved, replicas / interleaved>>(
+                problem, launch, interleaved);
+          });
+    });
+  });
+}
+
+}  // namespace psflip::PSFLIP_PLATFORM
