@@ -70,10 +70,12 @@ def option_parser():
 
     add = parser.add_argument_group(MAJORITY.title).add_argument
     add("--steps", type=comma_list(whole), metavar="K", help="updates of the whole lattice in one timed run (10)")
-    add("--storage", type=comma_list(str, MAJORITY.rows["storage"]), metavar="int32,int8",
-        help="bytes of a spin (both)")
+    add("--storage", type=comma_list(str, MAJORITY.rows["storage"]), metavar="int32,...",
+        help="how a spin is stored: int32, int8, bit (all)")
     add("--thread-width", type=comma_list(whole), metavar="8,16", help="launch shapes to try")
     add("--block", type=comma_list(whole), metavar="1,2", help="launch shapes to try")
+    add("--steps-per-pass", type=comma_list(whole), metavar="1,8", help="steps at most between reading and writing the "
+        "lattice to try")
     add("--sweep", type=Path, metavar="DIR", help="instead: time every launch shape at every --size and --steps "
         "(here comma lists) and write the tables and plots of the report's Figures 4, 5 and 6 into DIR")
 
@@ -83,18 +85,25 @@ def option_parser():
     add("--replicas", type=whole, metavar="R", help="copies of each sample (4)")
     add("--temperature", type=temperature, metavar="T", help="in units of the coupling (1.1)")
     add("--indexing", type=comma_list(str, SPIN_GLASS.rows["indexing"]), metavar="sliced,...",
-        help="how sites are numbered (all; in stage 06 sliced)")
+        help="how sites are numbered, in stages 04 to 06 (all; in stage 06 sliced)")
+    add("--kernel", type=comma_list(str, SPIN_GLASS.rows["kernel"]), metavar="wide,...",
+        help="of stage 07, whose rows have 128 samples at least; 32 on a CPU (all)")
     add("--generator", type=comma_list(str, SPIN_GLASS.rows["generator"] + CURAND_GENERATORS), metavar="minstd,...",
-        help="random numbers (all that compute the same everywhere)")
+        help="random numbers (all that compute the same everywhere; in stage 07 minstd and philox)")
     add("--load", type=comma_list(str, SPIN_GLASS.trials["load"]), metavar="plain,...", help="ways of reading to try")
     add("--threads", type=comma_list(whole), metavar="128,256", help="threads of a block to try")
     add("--sites-per-thread", type=comma_list(whole), metavar="1,4", help="sites that a thread updates together to try")
+    add("--samples-per-word", type=comma_list(whole), metavar="32,64", help="samples that are bits of one word to try")
+    add("--cluster", type=comma_list(whole), metavar="1,8", help="thread blocks that share their memory to try")
+    add("--replicas-together", type=comma_list(whole), metavar="1,4", help="replicas that a cluster updates to try")
     add("--sizes", type=Path, metavar="DIR", help="instead: time every indexing at every --size (here a comma list), "
         "with as many samples as make --spins, and write a table and a plot of ps a flip against L into DIR")
     add("--generators", type=Path, metavar="DIR", help="instead: time every generator and indexing of stage 06 at "
         "every --size, cuRAND's generators too, and write a table and a plot into DIR, as --sizes does")
-    add("--spins", type=whole, metavar="S", help="with --sizes or --generators: spins of all samples together (2^26; "
-        "2^17 or 2^16 on a CPU)")
+    add("--words", type=Path, metavar="DIR", help="instead: time every kernel of stage 07 at every --size and for ever "
+        "more samples, and write tables and plots of the paper's Figures 4 and 5 into DIR")
+    add("--spins", type=whole, metavar="S", help="with --sizes, --generators or --words: spins of all samples together "
+        "(2^26, with --words 2^32; 2^17 or 2^16 on a CPU)")
     return parser  # fmt: skip
 
 
@@ -127,18 +136,22 @@ def choose_models(options):
 def parse_options(arguments):
     options = option_parser().parse_args(arguments)
     options.models = choose_models(options)
-    into_folder = [name for name in ("sweep", "sizes", "generators") if getattr(options, name)]
+    into_folder = [name for name in ("sweep", "sizes", "generators", "words") if getattr(options, name)]
     for name in ("size", "steps"):
         values = getattr(options, name)
         if values and not into_folder:
             if len(values) > 1:
-                refuse(f"--{name}: several values only make sense with --sweep, --sizes or --generators")
+                refuse(f"--{name}: several values only make sense with --sweep, --sizes, --generators or --words")
             setattr(options, name, values[0])
-    over_sizes = options.sizes or options.generators
+    over_sizes = options.sizes or options.generators or options.words
     if over_sizes and options.samples:
-        refuse("--samples: with --sizes or --generators the number of samples follows from --spins")
+        refuse(f"--samples: with --{into_folder[0]} the number of samples follows from --spins")
     if options.spins and not over_sizes:
-        refuse("--spins only makes sense with --sizes or --generators")
+        refuse("--spins only makes sense with --sizes, --generators or --words")
+    of_kernels = ("kernel", "samples_per_word", "cluster", "replicas_together")
+    for name in ("indexing", "load", "sites_per_thread") if options.words else of_kernels if over_sizes else ():
+        if getattr(options, name):
+            refuse(f"{option(name)}: --{into_folder[0]} times stages that have nothing of the kind")
     if len(into_folder) > 1:
         refuse(f"--{into_folder[0]} and --{into_folder[1]}: one at a time")
     if not options.generators and set(options.generator or []) & set(CURAND_GENERATORS):
@@ -211,6 +224,10 @@ def main(arguments):
         import generators
 
         return generators.main(options)
+    if options.words:
+        import words
+
+        return words.main(options)
     agree = True
     for i, (model, own) in enumerate(split_by_model(options)):
         print("\n\n" * bool(i), end="", flush=True)

@@ -3,7 +3,7 @@
 import datetime
 
 import stages
-from models import MAJORITY, plain_generator
+from models import KERNEL_GENERATORS, MAJORITY, plain_generator
 from stages import REFERENCE, Failure, progress, run_benchmark
 
 
@@ -33,13 +33,19 @@ def probe(stage, options, **more):
     """Where the stage runs, and what it has to choose from, whatever is wished: a row's values, each with the names of
     the launch's parts. `more`: further values to ask for, as generator=[...]."""
     model = stage.model
-    rows = {name: list(values) for name, values in model.rows.items()} | more
-    report = run_benchmark(stage, device=options.device, quick=True, repetitions=1, **model.smallest, **rows)
     offered = []
-    for launch in report.launches:
-        if not launch.refused:
-            values = {name: launch.values[name] for name in model.rows}
-            offered.append((values, [name for name in model.trials if launch.values[name] is not None]))
+    for left_out in ("kernel", "indexing"):  # a stage refuses the one that it does not have
+        rows = {name: list(values) for name, values in model.rows.items() if name != left_out} | more
+        report = run_benchmark(stage, device=options.device, quick=True, repetitions=1, **model.smallest, **rows)
+        for launch in report.launches:
+            if not launch.refused:
+                values = {name: launch.values[name] for name in model.rows}
+                parts = [name for name in model.trials if launch.values[name] is not None]
+                if "cluster" in parts:  # how many threads its blocks have follows from it
+                    parts.remove("threads")
+                offered.append((values, parts))
+        if offered:
+            break
     return report.platform, offered
 
 
@@ -98,13 +104,13 @@ def try_launches(stage, values, parts, platform, options, problem):
     model = stage.model
     brief = {"repetitions": 3}
     if platform != "gpu":  # a step takes as long as the next, and there are many launches to try
-        brief = {model.runs: 1, "repetitions": 1}
+        brief = {"repetitions": 1} if "steps_per_pass" in parts else {model.runs: 1, "repetitions": 1}
     trials = {part: getattr(options, part) or model.trials[part] for part in parts}
     settings = problem | brief | values | trials
     return run_benchmark(stage, device=options.device, quick=True, **settings).launches
 
 
-def measure(stage, values, parts, platform, options, problem, expected):
+def measure(stage, values, parts, platform, options, problem, expected, checked=True):
     """The report of the stage's fastest launch with these row values, that launch, and all those tried."""
     row = stage.model.row_in_words(values)
     progress(f"{stage.name}, {row}: trying launches")
@@ -115,7 +121,7 @@ def measure(stage, values, parts, platform, options, problem, expected):
     best = min(possible, key=lambda launch: launch.median)
     progress(f"{stage.name}, {row}: measuring {' x '.join(str(best.values[part]) for part in parts)}")
     settings = problem | best.values | {"repetitions": options.repetitions, "expect": expected}
-    report = run_benchmark(stage, device=options.device, **settings)
+    report = run_benchmark(stage, device=options.device, checked=checked, **settings)
     launch = report.launches[0]
     if launch.refused:
         raise Failure(f"{stage.name}: {launch.refused}")
@@ -135,6 +141,7 @@ def make_row(stage, report, launch, tried, problem):
         "device": report.device,
         "build_type": report.build_type,
         **launch.values,
+        **{name: problem[name] for name in ("samples", "samples_per_stream", "replicas") if name in problem},
         model.time: launch.median if timed else None,
         f"{model.time}_runs": launch.times,
         model.ps: seconds / spins * 1e12 if timed else None,
@@ -154,14 +161,14 @@ def make_row(stage, report, launch, tried, problem):
 
 
 def fill_factors(model, rows):
-    """How much faster than stage 00, and than the row before in the same ladder (or 00)."""
+    """How much faster, per spin, than stage 00, and than the row before in the same ladder (or 00)."""
     reference = before = rows[0]
     for row in rows[1:]:
         if model.rows_first and row[model.row] != before[model.row]:
             before = reference
         if row[model.time]:
-            row["factor_reference"] = reference[model.time] / row[model.time]
-            row["factor_before"] = before[model.time] / row[model.time]
+            row["factor_reference"] = reference[model.ps] / row[model.ps]
+            row["factor_before"] = before[model.ps] / row[model.ps]
             before = row
     return rows
 
@@ -172,11 +179,13 @@ def survey(model, others, options):
     wished = {name: getattr(options, name) or values for name, values in model.rows.items()}
     for stage in others:
         platform, offered = probe(stage, options)
-        # What the numbering of sites does is told by the stages before; generators.py times all of it.
-        if has_generators(offered) and not options.indexing:
-            offered = [(values, parts) for values, parts in offered if values["indexing"] == "sliced"]
-        found = [(stage, *one) for one in offered if all(one[0][name] in wished[name] for name in wished)]
-        steps += sorted(found, key=lambda step: [wished[name].index(step[1][name]) for name in wished])
+        if has_generators(offered):
+            offered = [(values, parts) for values, parts in offered if has_a_row(values, options)]
+        offered = [one for value in offered for one in with_plain_first(model, *value, options)]
+        # None: the stage has nothing of the kind, which is right unless one is asked for.
+        order = {name: [*([] if getattr(options, name) else [None]), *values] for name, values in wished.items()}
+        found = [(stage, *one) for one in offered if all(one[0][name] in order[name] for name in order)]
+        steps += sorted(found, key=lambda step: [order[name].index(step[1][name]) for name in order])
     for name in model.rows:
         for value in getattr(options, name) or []:
             if others and value not in [values[name] for _, values, _ in steps]:
@@ -184,6 +193,22 @@ def survey(model, others, options):
     if model.rows_first:
         steps.sort(key=lambda step: wished[model.row].index(step[1][model.row]))
     return platform, steps
+
+
+def has_a_row(values, options):
+    """Of a stage with a choice of generators. What the numbering of sites does is told by the stages before, what the
+    generators do by stage 06; generators.py times all of it."""
+    if values["kernel"]:
+        return options.generator or values["generator"] in KERNEL_GENERATORS
+    return options.indexing or values["indexing"] == "sliced"
+
+
+def with_plain_first(model, values, parts, options):
+    """The rows that become of one: what is to be found by trial may have a row with its plainest value before."""
+    for name in model.plain_first:
+        if name in parts and not getattr(options, name):
+            yield values | {name: model.trials[name][0]}, [part for part in parts if part != name]
+    yield values, parts
 
 
 def compare(model, options):
@@ -196,13 +221,14 @@ def compare(model, options):
     rows, left_out = [make_row(reference, report, launch, [], problem)], []
     for stage, values, parts in steps:
         try:
-            if model is MAJORITY or plain_generator(values):
+            if model is MAJORITY or plain_generator(values) and not values["kernel"]:
                 measured = measure(stage, values, parts, platform, options, problem, expected)
                 rows.append(make_row(stage, *measured, problem))
             else:
-                rows.append(row_of_generator(reference, stage, values, parts, platform, options, problem))
+                rows.append(row_checked_elsewhere(reference, stage, values, parts, platform, options, problem))
         except Refused as refused:  # bitwise, say, for a size that is no power of two
-            if any(getattr(options, name) for name in model.rows) or len(left_out) == len(steps) - 1:
+            asked = ("kernel",) if values.get("kernel") else model.rows
+            if any(getattr(options, name) for name in asked) or len(left_out) == len(steps) - 1:
                 raise
             left_out.append(f"{model.row_in_words(values)}: {refused}")
     progress("")
@@ -218,14 +244,30 @@ def compare(model, options):
     }
 
 
-def row_of_generator(reference, stage, values, parts, platform, options, problem):
-    """Of another generator than that of stage 00's row, so with other bits."""
-    report, launch, tried = measure(stage, values, parts, platform, options, problem, None)
-    checked = to_be_checked(problem)
+WIDEST_WORD = {"gpu": 128, "cpu": 32}  # a CPU takes long enough over 32 samples
+
+
+def with_enough_samples(values, platform, problem):
+    """The problem, or for a kernel whose words hold many samples one that fills a word."""
+    if not values["kernel"]:
+        return problem
+    widest = WIDEST_WORD[platform]
+    return problem | {"samples": max(problem["samples"], widest), "samples_per_stream": widest}
+
+
+def row_checked_elsewhere(reference, stage, values, parts, platform, options, problem):
+    """With other bits than stage 00's row: of another generator, or of more samples."""
+    here = with_enough_samples(values, platform, problem)
+    # The states of 128 large samples are gigabytes.
+    report, launch, tried = measure(stage, values, parts, platform, options, here, None, checked=here == problem)
+    checked, settings = to_be_checked(here), launch.values
+    if checked["size"] != here["size"]:  # the shape of a cluster is made for the size
+        settings = settings | dict.fromkeys(("cluster", "replicas_together"))
+        settings["threads"] = launch.values["threads"] if launch.values["cluster"] is None else None
     if not launch.wrong:
-        launch.wrong = next(iter(wrong_bits(reference, stage, checked, options, launch.values)), None)
-    row = make_row(stage, report, launch, tried, problem)
-    row["bits_compared_at"] = {name: checked[name] for name in ("size", "samples") if checked[name] != problem[name]}
+        launch.wrong = next(iter(wrong_bits(reference, stage, checked, options, settings)), None)
+    row = make_row(stage, report, launch, tried, here)
+    row["bits_compared_at"] = {name: checked[name] for name in ("size", "samples") if checked[name] != here[name]}
     return row
 
 

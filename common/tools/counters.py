@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 """Reads the GPU's hardware counters for one kernel of each stage, with NVIDIA's Nsight Compute (ncu).
 
-Of the 2D model that is a step, of the 3D spin glass half a sweep, the red sites. The launches
-are the best ones of a comparison (common/run --json) and any others asked for. The result is a JSON file from which
-readme_tables.py makes tables. ncu needs the right to read counters: root, or a driver that lets everyone.
+Of the 2D model that is a step, or the steps of a pass, of the 3D spin glass half a sweep, the red sites. The launches
+are the best ones of a comparison (common/run --json) and any others asked for. Of stage 07's 3D kernels, which
+--words names (common/run --words), it is a sweep, or for those that do many in a launch all of these. The result is a
+JSON file from which readme_tables.py makes tables. ncu needs the right to read counters: root, or a driver that lets
+everyone.
 """
 
 import argparse
@@ -16,6 +18,7 @@ import sys
 from pathlib import Path
 
 import stages
+import words
 from models import MAJORITY, SPIN_GLASS, model_of
 from stages import ROOT, Failure
 
@@ -25,6 +28,7 @@ METRICS = {
     "dram_written_bytes": "dram__bytes_write.sum",
     "dram_percent": "dram__throughput.avg.pct_of_peak_sustained_elapsed",
     "l2_percent": "lts__throughput.avg.pct_of_peak_sustained_elapsed",
+    "l2_bytes": "lts__t_bytes.sum",
     "l1_percent": "l1tex__throughput.avg.pct_of_peak_sustained_elapsed",
     "l1_hit_percent": "l1tex__t_sector_hit_rate.pct",
     "l2_hit_percent": "lts__t_sector_hit_rate.pct",
@@ -36,6 +40,7 @@ METRICS = {
     "shared_bank_conflicts": "l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum",
     "warp_instructions": "smsp__inst_executed.sum",
     "issue_percent": "smsp__issue_active.avg.pct_of_peak_sustained_active",
+    "alu_percent": "sm__inst_executed_pipe_alu.avg.pct_of_peak_sustained_active",
     "warps_per_sm": "sm__warps_active.avg.per_cycle_active",
     "registers": "launch__registers_per_thread",
 }
@@ -82,7 +87,7 @@ def profile(stage, device, problem, launch):
     """The counters of the kernel after a first step, or a first sweep, of the same problem."""
     settings = {"device": device} | {name: problem[name] for name in stage.model.problem} | launch
     if stage.model is MAJORITY:  # the program's own warm-up, on a single spin, is a launch too
-        command, settings["steps"] = [stage.program], 2
+        command, settings["steps"] = [stage.program], 2 * (launch["steps_per_pass"] or 1)
     else:  # the benchmark warms up by as many sweeps as it times; the program would also measure energies
         command, settings["sweeps"] = [stage.benchmark, "--unchecked", "--benchmark_filter=spin_glass"], 1
         settings["repetitions"] = 1
@@ -93,7 +98,11 @@ def profile(stage, device, problem, launch):
 
 
 LAUNCH = {
-    "majority": (r"(?P<storage>int32|int8):(?P<thread_width>\d+)x(?P<block>\d+)", "02:int8:16x3"),
+    "majority": (
+        r"(?P<storage>int32|int8|bit):"
+        r"((?<!bit:)(?P<thread_width>\d+)x(?P<block>\d+)|(?<=bit:)(?P<steps_per_pass>\d+))",
+        "02:int8:16x3 or 07:bit:8",
+    ),
     "spin_glass": (
         rf"(?P<indexing>[a-z-]+):((?P<generator>{'|'.join(SPIN_GLASS.rows['generator'])}):)?((?P<load>[a-z]+):)?"
         r"(?P<threads>\d+)(x(?P<sites_per_thread>\d+))?",
@@ -103,19 +112,79 @@ LAUNCH = {
 
 
 def wished(model, text):
-    """01:int32:8x1 -> '01', {'storage': 'int32', 'thread_width': 8, 'block': 1}"""
+    """01:int32:8x1 -> '01', {'storage': 'int32', 'thread_width': 8, 'block': 1, 'steps_per_pass': None}"""
     form, example = LAUNCH[model.name]
     match = re.fullmatch(rf"(?P<stage>\d\d):{form}", text)
     if not match:
         raise Failure(f"--also {text}: a launch is written as in {example}")
     values = {name: int(value) if value and value.isdigit() else value for name, value in match.groupdict().items()}
     del values["stage"]
-    return match["stage"], values
+    return match["stage"], dict.fromkeys(model.launch) | values
+
+
+MANY_SWEEPS = ("fused", "resident", "small")  # kernels that do all sweeps asked for in one launch
+
+
+def profile_kernel(stage, device, point):
+    """The counters of the kernel in one of the points of words.py: of a launch or, if that does half a sweep, of two.
+    `flips` is how many these do."""
+    many = point["kernel"] in MANY_SWEEPS
+    sweeps = point["sweeps"] if many else 1
+    command = [stage.benchmark, "--unchecked", "--benchmark_filter=spin_glass", "--device", device]
+    settings = {name: point[name] for name in ("size", "samples", "replicas", *SPIN_GLASS.launch) if name in point}
+    settings |= {"samples_per_stream": min(words.WIDEST, point["samples"]), "sweeps": sweeps, "repetitions": 1}
+    for name, value in settings.items():
+        if value is not None:
+            command += ["--" + name.replace("_", "-"), value]
+    launches = 1 if many else 2  # as many for the warm-up
+    flips = sweeps * SPIN_GLASS.spins(point)
+    return {"flips": flips} | profile_command(command, "update", launch_skip=launches, launch_count=launches)
+
+
+def kernels_to_profile(points):
+    """Of every kernel, with the first generator: where all can be compared, and where it beats the others most, or is
+    least behind."""
+    found = []
+    generator = words.GENERATORS[0]
+    of_size = words.select(points, figure="size", generator=generator)
+    size, samples = words.ONE_SYSTEM
+    of_size += words.select(points, figure="samples", generator=generator, size=size, samples=samples)
+    for kernel in SPIN_GLASS.rows["kernel"]:
+        own = words.select(of_size, kernel=kernel)
+        if own:
+            here = words.select(own, figure="size", size=words.PUBLISHED_SIZE)
+            best = max(own, key=lambda point: lead(point, of_size))
+            found += here + [best] * (best not in here)
+    return found
+
+
+def lead(point, points):
+    """How many times as long as this one the fastest of the other kernels takes."""
+    others = [other for other in words.select(points, size=point["size"], samples=point["samples"])
+              if other["kernel"] != point["kernel"]]  # fmt: skip
+    return words.fastest(others)["ps_per_flip"] / point["ps_per_flip"] if others else 1
+
+
+def of_words(options):
+    """What --words asks for."""
+    measured = json.loads(options.words.read_text())
+    found = [stage for stage in stages.find_stages(options.build_dir, SPIN_GLASS) if stage.number == words.STAGE]
+    if not found:
+        raise Failure(f"stage {words.STAGE} is not built in {options.build_dir}")
+    return {
+        "format": "psFlip words counters, version 1",
+        "device": measured["device"],
+        "rows": [
+            point | profile_kernel(found[0], options.device, point) for point in kernels_to_profile(measured["points"])
+        ],
+    }
 
 
 def main(arguments):
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--comparison", type=Path, required=True, metavar="FILE", help="from common/run --json FILE")
+    source = parser.add_mutually_exclusive_group(required=True)
+    source.add_argument("--comparison", type=Path, metavar="FILE", help="from common/run --json FILE")
+    source.add_argument("--words", type=Path, metavar="FILE", help=f"{words.NAME}.json from common/run --words")
     examples = "; ".join(example for _, example in LAUNCH.values())
     parser.add_argument("--also", nargs="*", default=[], metavar="LAUNCH", help=f"further launches, as {examples}")
     parser.add_argument("--json", type=Path, required=True, metavar="FILE", help="where the counters go")
@@ -123,13 +192,22 @@ def main(arguments):
     parser.add_argument("--build-dir", type=Path, default=ROOT / "build")
     options = parser.parse_args(arguments)
 
+    if options.words and options.also:
+        raise Failure("--also goes with --comparison")
+    result = of_words(options) if options.words else of_comparison(options)
+    options.json.write_text(json.dumps(result, indent=1) + "\n")
+    return 0
+
+
+def of_comparison(options):
+    """What --comparison and --also ask for."""
     comparison = json.loads(options.comparison.read_text())
     model, problem = model_of(comparison), comparison["problem"]
     found = {stage.number: stage for stage in stages.find_stages(options.build_dir, model)}
     launches = [
         (row["stage"][:2], {name: row.get(name) for name in model.launch})
         for row in comparison["rows"]
-        if row["platform"] == "gpu"
+        if row["platform"] == "gpu" and not row.get("kernel")  # --words has those
     ]
     launches += [wished(model, text) for text in options.also]
     rows = []
@@ -139,14 +217,12 @@ def main(arguments):
         if number not in found:
             raise Failure(f"stage {number} is not built in {options.build_dir}")
         rows.append({"stage": found[number].name} | launch | profile(found[number], options.device, problem, launch))
-    result = {
+    return {
         "format": f"psFlip {model.dimensions}D counters, version 1",
         "device": comparison["device"],
         **{name: problem[name] for name in model.problem if name != model.runs},
         "rows": rows,
     }
-    options.json.write_text(json.dumps(result, indent=1) + "\n")
-    return 0
 
 
 if __name__ == "__main__":

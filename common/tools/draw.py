@@ -44,6 +44,12 @@ def draw_generators(plots, file):
     plots.draw_generators(generators.lines(read(file)), file.with_suffix(".svg"))
 
 
+def draw_words(plots, file):
+    result = json.loads(file.read_text())
+    plots.draw_words_over_size(result, file.with_name("spin_glass_words_size.svg"))
+    plots.draw_words_over_samples(result, file.with_name("spin_glass_words_samples.svg"))
+
+
 def draw_sweep(plots, file):
     import sweep
 
@@ -60,6 +66,7 @@ PICTURES = {
     "spin_glass.json": draw_comparison,
     "spin_glass_sizes.csv": draw_sizes,
     "spin_glass_generators.csv": draw_generators,
+    "spin_glass_words.json": draw_words,
     "sweep.csv": draw_sweep,
 }
 

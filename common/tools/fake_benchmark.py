@@ -19,27 +19,31 @@ def main():
     here = Path(sys.argv[0])
     stage = here.parent.name[:2]
     flags = [word for word in sys.argv[1:] if word.startswith("--benchmark_") or word == "--unchecked"]
+    wanted = next((word.split("=", 1)[1] for word in flags if "filter" in word), "")
     words = [word for word in sys.argv[1:] if word not in flags]
     options = dict(zip(words[::2], words[1::2]))
     launches = majority if here.name == "majority_benchmark" else spin_glass
     entries = []
     for family, (name, refusal, figures, time, words) in enumerate(launches(stage, options)):
         common = {"name": name + "/iterations:1/manual_time", "family_index": family, "threads": 1}
+        if not re.search(wanted, common["name"]):
+            continue
         common["run_type"] = "iteration"
         state = HASH if launches is majority else hash_of(name, options)
         if refusal:
             entries.append(common | {"error_occurred": True, "error_message": refusal})
-        elif is_wrong(here.parent, options) and "--expect" in options or options.get("--expect", state) != state:
+        elif is_wrong(here.parent, name, options) and "--expect" in options or options.get("--expect", state) != state:
             message = f"wrong bits after timing: hash {state}, expected {options['--expect']}"
             entries.append(common | {"error_occurred": True, "error_message": message})
         else:
+            state = "f" * 16 if is_wrong(here.parent, name, options) else state
             # The repetitions differ, so that a mean is not taken for the median.
             runs = [time, time, 100 * time][: int(options["--repetitions"])]
             unit = "ms_per_step" if launches is majority else "ms_per_sweep"
             common["label"] = " ".join([*([] if "--unchecked" in flags else [state]), *words])
             entries += [common | figures | {unit: run} for run in runs]
             entries.append(common | {"name": name + "_mean", "run_type": "aggregate", unit: 1e9})
-    if not any("filter" in flag for flag in flags):
+    if not wanted:
         entries.append({"name": "copy/iterations:1", "run_type": "iteration", "family_index": 999, "gb_per_s": 100.0})
     context = {
         "psflip_platform": "reference" if stage == "00" else "cpu",
@@ -50,8 +54,10 @@ def main():
     return 1 if any("wrong" in entry.get("error_message", "") for entry in entries) else 0
 
 
-def is_wrong(folder, options):
-    return (folder / "WRONG").exists() or (folder / f"WRONG-{options.get('--generator')}").exists()
+def is_wrong(folder, name, options):
+    kernel = re.search(r"kernel:(\w+)", name)
+    marks = ["WRONG", f"WRONG-{options.get('--generator')}", *([f"WRONG-{kernel[1]}"] if kernel else [])]
+    return any((folder / mark).exists() for mark in marks)
 
 
 def hash_of(name, options):
@@ -70,14 +76,22 @@ def asked(**words):
 
 
 def majority(stage, options):
-    """Fastest at width 10, b = 2. Stage 03 refuses width 32."""
-    for storage, width, block in product_of(options, "--storage", "--thread-width", "--block"):
-        storage = storage or "int32"
-        name = "/".join(["majority", *asked(storage=storage, thread_width=width, block=block)])
+    """Fastest at width 10, b = 2. Stage 03 refuses width 32. Stage 07 has bits, and is fastest at 6 steps a pass."""
+    for storage, width, block, passes in product_of(
+        options, "--storage", "--thread-width", "--block", "--steps-per-pass"
+    ):
+        storage = storage or ("bit" if stage == "07" else "int32")
+        said = asked(storage=storage, thread_width=width, block=block, steps_per_pass=passes)
+        name = "/".join(["majority", *said])
         refusal = "a tile too large" if (stage, width) == ("03", "32") else None
+        if (storage == "bit") != (stage == "07") or (width or block if stage == "07" else passes):
+            refusal = "the stage has nothing of the kind"
         time = 100 / 2 ** int(stage) + 3 * abs(int(width or 16) - 10) + abs(int(block or 1) - 2)
         figures = {"bytes_per_site": 2.0 if storage == "int8" or stage == "00" else 8.0}
-        if stage != "00":
+        if stage == "07":
+            passes = int(passes or 8)
+            figures, time = {"bytes_per_site": 0.25, "steps_per_pass": float(passes)}, 0.1 * (1 + abs(passes - 6))
+        elif stage != "00":
             figures |= {"thread_width": float(width or 16), "block": float(block or 1)}
         yield name, refusal, figures, time, []
 
@@ -91,12 +105,58 @@ INDEXINGS = {
 GENERATORS = ["minstd", "parisi-rapuano", "mt19937", "philox"]  # of stages 00 and 06
 
 
+KERNELS = {  # of stage 07: ps a flip, the largest L, the most samples of a word, its clusters
+    "update": (0.2, 1024, 32, [None]),
+    "wide": (0.15, 1024, 128, [None]),
+    "fused": (0.1, 80, 64, [8, 16]),
+    "resident": (0.05, 32, 128, [1, 2]),
+    "small": (0.4, 32, 32, [16]),
+}
+
+
+def kernels(options, size, spins):
+    """Fastest: 64 samples a word, 256 threads, the first cluster, all replicas at once; small is fast for few spins."""
+    per_stream, replicas = int(options.get("--samples-per-stream", 32)), int(options.get("--replicas", 4))
+    for generator, kernel, k, threads, cluster, together, *others in product_of(
+        options, "--generator", "--kernel", "--samples-per-word", "--threads", "--cluster", "--replicas-together",
+        "--indexing", "--load", "--sites-per-thread"
+    ):  # fmt: skip
+        said = asked(generator=generator, kernel=kernel, samples_per_word=k, threads=threads, cluster=cluster,
+                     replicas_together=together)  # fmt: skip
+        name = "/".join(["spin_glass", *said])
+        kernel, k, generator = kernel or "wide", int(k or 32), generator or "minstd"
+        ps, largest, widest, clusters = KERNELS[kernel]
+        refusal = None
+        if any(others) or (cluster or together) and clusters == [None] or clusters[0] and threads not in ("", "256"):
+            refusal = "the stage has nothing of the kind"
+        elif size > largest or k > widest or per_stream % k or cluster and int(cluster) not in clusters:
+            refusal = "this kernel cannot do it"
+        elif together and int(together) not in ([1, 2, replicas] if k == 32 else [replicas]):
+            refusal = "replicas do not fit"
+        threads = threads or "256"
+        cluster = cluster or clusters[0]
+        together = together or (replicas if clusters[0] else "")
+        slower = 1 + abs(k - 64) / 100 + (threads != "256") / 10 + 0.2 * (generator == "minstd")
+        if cluster:
+            slower += clusters.index(int(cluster)) / 10 + (int(together) != replicas) / 10 if not refusal else 0
+        time = ps * slower * spins * 1e-9 + (0 if kernel == "small" else 3e-3)
+        words = asked(generator=generator, threads=threads, kernel=kernel, samples_per_word=k, cluster=cluster,
+                      replicas_together=together)  # fmt: skip
+        yield name, refusal, {"bytes_per_flip": 0.5625}, time, words
+
+
 def spin_glass(stage, options):
     """Fastest: readonly, 256 threads, 4 sites, and the first generators. Times grow with L^3, M and R. Stage 04 has no
     load and no sites, stage 06 no load; stages 04 and 05 have no generators but minstd. A file WRONG-philox makes that
-    generator wrong."""
+    generator wrong, WRONG-wide that kernel."""
     size = int(options["--size"])
     spins = size**3 * int(options.get("--samples", 1)) * int(options.get("--replicas", 4))
+    if stage == "07":
+        yield from kernels(options, size, spins)
+        return
+    if options.get("--kernel"):
+        yield "spin_glass/kernel", "the stage has nothing of the kind", {}, 0, []
+        return
     for generator, indexing, load, threads, sites in product_of(
         options, "--generator", "--indexing", "--load", "--threads", "--sites-per-thread"
     ):

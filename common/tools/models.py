@@ -6,7 +6,8 @@ from dataclasses import dataclass
 @dataclass(frozen=True, eq=False)  # there is one object a model
 class Model:
     """`launch` are the benchmark's options that say what runs and how. Every value in `rows`, or pair of values, has a
-    row of its own in the table; the best values of those in `trials` are found by trial."""
+    row of its own in the table; the best values of those in `trials` are found by trial. What is in `plain_first` has
+    a row with the first value to be tried, and then one with the best."""
 
     name: str  # of its programs and of its folder in common
     title: str
@@ -17,6 +18,7 @@ class Model:
     rows: dict[str, tuple[str, ...]]  # the first option's values come first
     rows_first: bool  # the table has one ladder of stages a row value, not one ladder in which a stage has several rows
     trials: dict[str, list]
+    plain_first: tuple[str, ...]
     defaults: dict[str, tuple]  # problem and repetitions, as command-line options: on a GPU, on a CPU
     smallest: dict[str, int]  # a problem that takes no time
     results: str  # the file's name in common/results/<device>
@@ -28,8 +30,11 @@ class Model:
         return next(iter(self.rows))
 
     def row_in_words(self, row):
-        """'sliced', or 'sliced, philox'; '' if the stage has nothing of the kind."""
-        values = [row[self.row], None if plain_generator(row) else row["generator"]]
+        """'sliced', 'sliced, philox', 'wide, philox' or 'bit, 8 steps a pass'; '' if there is nothing of the kind."""
+        steps = row.get("steps_per_pass")
+        values = [row.get(name) for name in self.rows if name != "generator"]
+        values += [None if plain_generator(row) else row["generator"],
+                   f"{steps} step{'s' * (steps > 1)} a pass" if steps else None]  # fmt: skip
         return ", ".join(filter(None, values))
 
     @property
@@ -69,7 +74,7 @@ class Model:
 
 
 def plain_generator(row):
-    """Whether the random numbers are MINSTD's, as in all stages but 06. Results older than stage 06 do not say."""
+    """Whether the random numbers are MINSTD's, as in all stages before 06. Results older than stage 06 do not say."""
     return row.get("generator") in (None, "minstd")
 
 
@@ -79,14 +84,15 @@ MAJORITY = Model(
     dimensions=2,
     run="step",
     part="site",
-    launch=("storage", "thread_width", "block"),
-    rows={"storage": ("int32", "int8")},
+    launch=("storage", "thread_width", "block", "steps_per_pass"),
+    rows={"storage": ("int32", "int8", "bit")},
     rows_first=True,
-    trials={"thread_width": [8, 10, 12, 16, 32], "block": [1, 2, 3, 4, 5]},
+    trials={"thread_width": [8, 10, 12, 16, 32], "block": [1, 2, 3, 4, 5], "steps_per_pass": list(range(1, 17))},
+    plain_first=("steps_per_pass",),
     defaults={"size": (10000, 1500), "steps": (10, 10), "repetitions": (10, 3)},
     smallest={"size": 1, "steps": 1},
     results="comparison.json",
-    own_options=("steps", "storage", "thread_width", "block", "sweep"),
+    own_options=("steps", "storage", "thread_width", "block", "steps_per_pass", "sweep"),
 )
 
 SPIN_GLASS = Model(
@@ -95,13 +101,23 @@ SPIN_GLASS = Model(
     dimensions=3,
     run="sweep",
     part="flip",
-    launch=("indexing", "generator", "load", "threads", "sites_per_thread"),
-    rows={
+    launch=("indexing", "generator", "load", "threads", "sites_per_thread", "kernel", "samples_per_word", "cluster",
+            "replicas_together"),
+    rows={  # a stage has several indexings or several kernels
         "indexing": ("standard", "bitwise", "sliced", "sliced-grid", "standard-grid"),
+        "kernel": ("update", "wide", "fused", "resident", "small"),
         "generator": ("minstd", "parisi-rapuano", "mt19937", "philox"),
     },
     rows_first=False,
-    trials={"load": ["plain", "readonly", "texture"], "threads": [64, 128, 256, 512], "sites_per_thread": [1, 2, 4, 8]},
+    trials={
+        "load": ["plain", "readonly", "texture"],
+        "threads": [64, 128, 256, 512],
+        "sites_per_thread": [1, 2, 4, 8],
+        "samples_per_word": [32, 64, 128],
+        "cluster": list(range(1, 17)),
+        "replicas_together": [1, 2, 4],
+    },
+    plain_first=(),
     defaults={
         "size": (256, 32),
         "sweeps": (10, 10),
@@ -110,11 +126,14 @@ SPIN_GLASS = Model(
         "temperature": (1.1, 1.1),
         "repetitions": (10, 3),
     },
-    smallest={"size": 4, "sweeps": 1, "samples": 1, "replicas": 1},
+    smallest={"size": 8, "sweeps": 1, "samples": 1, "replicas": 4},
     results="spin_glass.json",
     own_options=("sweeps", "samples", "replicas", "temperature", "indexing", "generator", "load", "threads",
-                 "sites_per_thread", "sizes", "generators", "spins"),
+                 "sites_per_thread", "kernel", "samples_per_word", "cluster", "replicas_together", "sizes",
+                 "generators", "words", "spins"),
 )  # fmt: skip
+# Rows of a stage with several kernels, unless others are asked for.
+KERNEL_GENERATORS = ("minstd", "philox")
 # Their states depend on how cuRAND lays them out, so no other stage has the same bits.
 CURAND_GENERATORS = ("curand-xorwow", "curand-philox", "curand-mtgp32")
 

@@ -4,7 +4,7 @@ import math
 from pathlib import Path
 
 import table
-from models import MAJORITY, model_of
+from models import MAJORITY, SPIN_GLASS, model_of
 from stages import Failure
 
 try:
@@ -27,11 +27,17 @@ def save(figure, *files):
 COLOURS = {
     "int32": "tab:blue",
     "int8": "tab:orange",
+    "bit": "tab:green",
     "standard": "tab:blue",
     "bitwise": "tab:orange",
     "sliced": "tab:green",
     "sliced-grid": "tab:red",
     "standard-grid": "tab:purple",
+    "update": "tab:gray",
+    "wide": "tab:blue",
+    "fused": "tab:red",
+    "resident": "tab:green",
+    "small": "tab:purple",
 }
 
 
@@ -42,7 +48,8 @@ def draw_comparison(result, file):
     times = [row[model.ps] for row in rows]
     figure, axes = plt.subplots(figsize=(8, 0.6 + 0.4 * len(rows)))
     labels = [f"{row['stage'][:2]}  {model.row_in_words(row)}" for row in rows]
-    bars = axes.barh(labels, times, color=[COLOURS.get(row[model.row], "tab:gray") for row in rows])
+    colours = [COLOURS.get(row[model.row] or row.get("kernel"), "tab:gray") for row in rows]
+    bars = axes.barh(labels, times, color=colours)
     axes.bar_label(bars, [table.significant(time, 3) for time in times], padding=3)
     axes.set(xlabel=f"ps a {model.part} (shorter is faster)", title=title(result))
     if max(times) > 20 * min(times):  # a GPU beside the plain loop: on one linear scale only the loop would show
@@ -114,6 +121,82 @@ def draw_generators(lines, file):
         axes.grid(alpha=0.3)
     panels[1].legend(fontsize="small", loc="center left", bbox_to_anchor=(1, 0.5))
     save(figure, file)
+
+
+def draw_bounds(axes, result, generator, left):
+    """What nothing that works so can be faster than: lines across, with a word at x = left."""
+    import words
+
+    for text, ps in words.bounds(result, generator).items():
+        axes.axhline(ps, color="black", linestyle=":", linewidth=1)
+        axes.annotate(text, (left, ps), textcoords="offset points", xytext=(2, -7), fontsize=6)
+
+
+def draw_words_over_size(result, file):
+    """ps a flip of every kernel against L, as in Figure 5 of arXiv:1411.0127: a panel a generator. L = 4m: filled, full
+    line; L = 2(2m + 1): open, dashed."""
+    import words
+
+    figure, panels = plt.subplots(1, len(words.GENERATORS), figsize=(12, 5), sharey=True, squeeze=False)
+    highest = 0
+    for axes, generator in zip(panels[0], words.GENERATORS):
+        every = set()
+        for kernel in SPIN_GLASS.rows["kernel"]:
+            line = {size: point["ps_per_flip"] for size, point in
+                    words.over_size(result["points"], generator, kernel).items()}  # fmt: skip
+            every |= set(line)
+            if kernel == words.LESSON and line:
+                highest = max(highest, 1.2 * max(line.values()))
+            for remainder, style, face, kind in ((0, "-", COLOURS[kernel], "4m"), (2, "--", "white", "2(2m + 1)")):
+                found = [size for size in line if size % 4 == remainder]
+                if found:
+                    axes.plot(found, [line[size] for size in found], style, color=COLOURS[kernel], linewidth=1,
+                              marker="o", markersize=4, markerfacecolor=face,
+                              label=f"{kernel}, L = {kind}")  # fmt: skip
+        if every:
+            logarithmic(axes, sorted(every), (8, 16, 32, 64, 128, 256))
+            draw_bounds(axes, result, generator, min(every))
+        axes.set(xlabel="L", title=words.GENERATOR_NAMES[generator])
+        axes.grid(alpha=0.3)
+    # The lesson's kernel is slow; what is slower still, for want of work that suits it, may leave the picture.
+    panels[0][0].set(ylabel="psFlip: ps a flip", ylim=(0, highest or None))
+    panels[0][-1].legend(fontsize="small", loc="center left", bbox_to_anchor=(1, 0.5))
+    save(figure, file)
+
+
+def draw_words_over_samples(result, file):
+    """ps a flip against the number of samples, as in Figure 4 of arXiv:1411.0127: the best kernel and `wide`."""
+    import words
+
+    generator = words.GENERATORS[0]
+    figure, axes = plt.subplots(figsize=(8, 5.5))
+    every = set()
+    for number, size in enumerate(words.COUNTED_SIZES):
+        for kernel, style, name in ((None, "o-", "best kernel"), ("wide", "s--", "wide")):
+            line = words.over_samples(result["points"], generator, size, kernel)
+            every |= set(line)
+            if line:
+                times = [point["ps_per_flip"] for point in line.values()]
+                axes.plot(list(line), times, style, color=f"C{number}", linewidth=1, markersize=4,
+                          label=f"L = {size}, {name}")  # fmt: skip
+    axes.set(yscale="log", xlabel="samples", ylabel="psFlip: ps a flip", title=words.GENERATOR_NAMES[generator])
+    if every:
+        logarithmic(axes, sorted(every), sorted(every))
+        draw_bounds(axes, result, generator, min(every))
+        axes.legend(fontsize="small", loc="center left", bbox_to_anchor=(1, 0.5))
+    axes.yaxis.set_major_locator(matplotlib.ticker.LogLocator(subs=(1, 2, 5)))
+    axes.yaxis.set_major_formatter(matplotlib.ticker.FormatStrFormatter("%g"))
+    axes.yaxis.set_minor_locator(matplotlib.ticker.NullLocator())
+    axes.grid(alpha=0.3)
+    save(figure, file)
+
+
+def logarithmic(axes, found, ticks):
+    """The x axis, with those of the ticks that lie in what was found, or all that was found."""
+    shown = [tick for tick in ticks if found[0] <= tick <= found[-1]] or found
+    axes.set(xscale="log")
+    axes.set_xticks(shown, [str(tick) for tick in shown])
+    axes.xaxis.set_minor_locator(matplotlib.ticker.NullLocator())
 
 
 def draw_over_size(rows, storage, stem):

@@ -12,6 +12,7 @@ The first word is a folder of common/results, the rest is what to show of it:
     comparison               all rows of comparison.json, as common/run --json writes it
     comparison 01 02         the rows of these stages
     shapes 03 int32          ms a step of every launch shape that was tried for this stage and storage
+    passes 07                ms a step for every number of steps a pass that was tried for this stage
     figure4 int32            figure4_int32.csv, as common/run --sweep writes it
     counters 01 02           these stages' hardware counters from counters.json, as counters.py writes it
     spin_glass               all rows of spin_glass.json, as common/run --model spin-glass --json writes it
@@ -22,6 +23,11 @@ The first word is a folder of common/results, the rest is what to show of it:
     spin_glass_sizes 8 10 64 66    ps a flip for these L, or all, from spin_glass_sizes.csv (common/run --sizes)
     generators 8 64 256      ps a flip of every generator for these L, or all, from spin_glass_generators.csv
                              (common/run --generators)
+    amsc_targets             stage 07: best kernel at every L, beside the targets, from spin_glass_words.json
+                             (common/run --words)
+    amsc_published           stage 07 beside other codes, from the same file
+    amsc_kernels             bytes and limits of stage 07's kernels from spin_glass_words_counters.json, as
+                             counters.py --words writes it
     stencil                  stencil.json, as stencil.py writes it
     prng_fill, prng_count    the two tables of prng.json, as prng.py writes it
 """
@@ -37,6 +43,7 @@ from pathlib import Path
 import sizes
 import stages
 import table
+import words
 from models import MAJORITY, SPIN_GLASS
 from stages import Failure
 
@@ -78,7 +85,7 @@ def launches(model, folder, number, value, across, text, generator="minstd"):
         same_generator = (row.get("generator") or "minstd") == generator
         if (row["stage"][:2], row[model.row]) == (number, value) and same_generator and row["shapes"]:
             tried = [launch for launch in row["shapes"] if "refused" not in launch]
-            best = {name: row[name] for name in model.trials}
+            best = {name: row.get(name) for name in model.trials if name in row}
             cells = {(text(launch), launch[across]): launch_cell(launch, best, model) for launch in tried}
             names = dict.fromkeys(text(launch) for launch in row["shapes"])  # in the order in which they were tried
             columns = sorted({column for _, column in cells})
@@ -99,6 +106,23 @@ def shapes(root, folder, number, storage):
     columns, body = launches(MAJORITY, folder, number, storage, "thread_width", text)
     headings = ["ms/step", *(f"width {width}" for width in columns)]
     return table.as_markdown(headings, body, [False] + [True] * len(columns))
+
+
+def passes(root, folder, number):
+    """What several steps in a pass bring, as they were tried."""
+    tried = {}
+    for row in load(folder, MAJORITY)["rows"]:
+        if row["stage"][:2] == number:
+            tried |= {launch["steps_per_pass"]: launch for launch in row["shapes"] if launch.get(MAJORITY.time)}
+    if not tried:
+        raise Failure(f"{folder.name}/{MAJORITY.results} has no passes of stage {number}")
+    spins = MAJORITY.spins(load(folder, MAJORITY)["problem"])
+    body = [
+        [str(steps), table.significant(tried[steps][MAJORITY.time]),
+         table.significant(tried[steps][MAJORITY.time] * 1e9 / spins)]
+        for steps in sorted(tried)
+    ]  # fmt: skip
+    return table.as_markdown(["steps a pass", "ms/step", "ps/site"], body, [True] * 3)
 
 
 def spin_glass_launches(root, folder, number, indexing, generator="minstd"):
@@ -155,7 +179,9 @@ def counter_lines(model):
 
 
 def launch_in_words(model, row):
-    values = [row[name] for name in model.trials if row[name] is not None]
+    if row.get("steps_per_pass"):
+        return f"{table.counted(row['steps_per_pass'], 'step')} a pass"
+    values = [row[name] for name in model.trials if row.get(name) is not None]
     numbers = " x ".join(str(value) for value in values if not isinstance(value, str))
     return ", ".join([value for value in values if isinstance(value, str)] + [numbers])
 
@@ -167,7 +193,11 @@ def counters_of(model, name, updates, folder, numbers):
     if not rows:
         raise Failure(f"{folder.name}/{name} has no stage {', '.join(numbers)}")
     n = updates(result)
-    headings, *lines = [[name, *(cell(row, n) for row in rows)] for name, cell in counter_lines(model)]
+    # A kernel that takes several steps updates each spin as often.
+    headings, *lines = [
+        [name, *(cell(row, n * (row.get("steps_per_pass") or 1)) for row in rows)]
+        for name, cell in counter_lines(model)
+    ]
     # Bank conflicts, where no memory is shared; the generator, where there is only one.
     lines = [line for line in lines if not set(line[1:]) <= {"-", "0"} and set(line[1:]) != {"minstd"}]
     return table.as_markdown(headings, lines, [False] + [True] * len(rows))
@@ -199,6 +229,18 @@ def generators(root, folder, *wished):
     return tool.markdown(folder, [int(size) for size in wished])
 
 
+def amsc_targets(root, folder):
+    return words.targets_markdown(folder)
+
+
+def amsc_published(root, folder):
+    return words.published_markdown(folder)
+
+
+def amsc_kernels(root, folder):
+    return words.kernels_markdown(folder)
+
+
 def stencil(root, folder):
     import stencil as tool
 
@@ -219,16 +261,17 @@ def prng_count(root, folder):
 
 KINDS = {
     kind.__name__: kind
-    for kind in (comparison, shapes, figure4, counters, spin_glass, spin_glass_launches, spin_glass_counters,
-                 spin_glass_sizes, generators, stencil, prng_fill, prng_count)
+    for kind in (comparison, shapes, passes, figure4, counters, spin_glass, spin_glass_launches, spin_glass_counters,
+                 spin_glass_sizes, generators, amsc_targets, amsc_published, amsc_kernels, stencil, prng_fill,
+                 prng_count)
 }  # fmt: skip
 
 
 def render(root, what):
-    words = what.split()
-    if len(words) < 2 or words[1] not in KINDS:
+    asked = what.split()
+    if len(asked) < 2 or asked[1] not in KINDS:
         raise Failure(f"'{what}': it takes a folder of common/results and one of {', '.join(KINDS)}")
-    folder, kind, *arguments = words
+    folder, kind, *arguments = asked
     try:
         inspect.signature(KINDS[kind]).bind(root, folder, *arguments)
     except TypeError as error:

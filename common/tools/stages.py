@@ -69,6 +69,7 @@ class Launch:
     times: list[float] = field(default_factory=list)  # milliseconds a step or sweep, one a repetition
     bytes: float = 0  # a site or flip
     hash: str | None = None
+    name: str = ""  # of the benchmark, for its --benchmark_filter
     refused: str | None = None  # the launch cannot be done here
     wrong: str | None = None  # its bits are not the expected ones
 
@@ -95,17 +96,19 @@ class Report:
     copy_gb_per_s: float | None
 
 
-def run_benchmark(stage, *, device="auto", quick=False, copy=True, **options):
-    """Runs a stage's benchmark. `quick`: only the times, unchecked and without the copy bandwidth. Options that are
-    None or empty are left out."""
+def run_benchmark(stage, *, device="auto", quick=False, copy=True, checked=True, only=(), **options):
+    """Runs a stage's benchmark. `quick`: only the times, unchecked and without the copy bandwidth. `only`: of what the
+    options ask for, the launches with these names, without the copy. Options that are None or empty are left out."""
     command = [str(stage.benchmark), "--device", device, "--benchmark_format=json"]
     for option, value in options.items():
         if value not in (None, [], ""):
             text = ",".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
             command += ["--" + option.replace("_", "-"), text]
-    if quick:
+    if quick or not checked:
         command += ["--unchecked"]
-    if quick or not copy:
+    if only:
+        command += [f"--benchmark_filter=^({'|'.join(only)})/iterations"]
+    elif quick or not copy:
         command += [f"--benchmark_filter={stage.model.name}"]
     done = subprocess.run(command, capture_output=True, text=True)
     # 1 with a report is a wrong result or a failed device, and the report says which launch it was.
@@ -147,6 +150,7 @@ def add_entry(stage, entry, launch):
         value = said.get(name, counter if isinstance(counter, float) else None)
         if value is not None:
             launch.values[name] = int(float(value)) if re.fullmatch(r"[\d.]+", str(value)) else value
+    launch.name = entry["name"].split("/iterations:")[0]
     if entry.get("error_occurred"):
         message = entry["error_message"]
         if message.startswith("failed"):

@@ -13,6 +13,7 @@ from stages import Failure, progress, run_benchmark
 REPORT_WIDTHS = [8, 10, 12, 16]
 # Milliseconds for n = 10000, k = 10 on a GTX 1070: v1 whatever b is, v2 and v3 for their best b, over the widths.
 PUBLISHED = {"v1": (None, "117 to 148"), "v2": (3, "112 to 142"), "v3": (4, "75 to 90")}
+SHAPE = ("thread_width", "block")
 REFERENCE_LIMIT = 2e9  # site updates: beyond about 20 seconds of plain C++ the stages only check each other
 
 
@@ -37,7 +38,7 @@ def measure_all(options, reference, others):
             points.append(make_point(reference, launch, size, steps, "itself"))
         for storage, stage in product(options.storage, others):
             progress(f"{stage.name}, {storage}: n = {size}, k = {steps}")
-            trials = {part: getattr(options, part) or shapes for part, shapes in MAJORITY.trials.items()}
+            trials = {part: getattr(options, part) or MAJORITY.trials[part] for part in SHAPE}
             settings = problem | trials | {"storage": storage, "repetitions": options.repetitions, "expect": expected}
             report = run_benchmark(stage, device=options.device, **settings)
             for launch in report.launches:
@@ -54,7 +55,7 @@ def measure_all(options, reference, others):
 def make_point(stage, launch, size, steps, checked_against):
     return {
         "stage": stage.name,
-        **launch.values,
+        **{name: launch.values[name] for name in ("storage", *SHAPE)},
         "size": size,
         "steps": steps,
         "ms": launch.median * steps,

@@ -15,12 +15,29 @@ def significant(value, digits=4):
 
 
 def majority_launch(row):
+    if row.get("steps_per_pass"):
+        return ", ".join([f"{counted(row['steps_per_pass'], 'step')} a pass", *best_of(row)])
     if row["thread_width"] is None:
         return ""
     return f"{row['thread_width']} x {row['block']}, best of {row['shapes_tried']}"
 
 
+def best_of(row):
+    return [f"best of {row['shapes_tried']}"] if row["shapes_tried"] > 1 else []
+
+
+def word_launch(values):
+    """'k = 64, cluster 8': the launch of a kernel whose words hold k samples. All replicas at once is not worth a word.
+    """
+    parts = [("samples_per_word", "k = {}"), ("threads", "{} threads"), ("cluster", "cluster {}")]
+    if values["replicas_together"] != values["replicas"]:
+        parts.append(("replicas_together", "{} at once"))
+    return ", ".join(text.format(values[name]) for name, text in parts if values[name] is not None)
+
+
 def spin_glass_launch(row):
+    if row.get("kernel"):
+        return ", ".join([word_launch(row), *best_of(row)])
     if row["threads"] is None:
         return ""
     shape = " x ".join(str(row[part]) for part in ("threads", "sites_per_thread") if row[part] is not None)
@@ -77,8 +94,9 @@ COLUMNS = {
     ],
     SPIN_GLASS: [
         *BEGIN,
-        ("indexing", lambda row: row["indexing"] or "", False),
+        ("indexing", lambda row: row["indexing"] or row.get("kernel") or "", False),
         ("generator", lambda row: row.get("generator") or "minstd", False),
+        ("samples", lambda row: f"{row['samples']}", True),
         ("launch", spin_glass_launch, False),
         ("ms/sweep", timing("ms_per_sweep"), True),
         ("ps/flip", timing("ps_per_flip"), True),
@@ -90,11 +108,16 @@ COLUMNS = {
 
 
 def columns_of(model, rows):
-    """All, but no column of generators where there is only one."""
-    return [column for column in COLUMNS[model] if column[0] != "generator" or not all(map(plain_generator, rows))]
+    """All, but no column of generators or samples where there is only one."""
+    kernels = any(row.get("kernel") for row in rows)
+    hidden = {"generator"} if all(map(plain_generator, rows)) else set()
+    if len({row.get("samples") for row in rows}) == 1:
+        hidden.add("samples")
+    shown = [column for column in COLUMNS[model] if column[0] not in hidden]
+    return [("indexing or kernel", *rest) if kernels and name == "indexing" else (name, *rest) for name, *rest in shown]
 
 
-def shorten(text, limit=40):
+def shorten(text, limit=45):
     """A terminal has only so many columns."""
     return text if len(text) <= limit else text[: limit - 3].rstrip() + "..."
 
@@ -151,12 +174,12 @@ def summary(result):
 
 
 LAUNCH = {
-    MAJORITY: "launch: threads along a side of a thread block x spins along a side of a thread's square, the fastest "
-    "in a",
+    MAJORITY: "launch: threads along a side of a thread block x spins along a side of a thread's square, or how many "
+    "steps are\ncomputed before the lattice is written, at most; the fastest in a",
     SPIN_GLASS: "launch: way of reading, threads of a block x sites that a thread updates together, the fastest in a",
 }
 BYTES = {
-    MAJORITY: "GB/s: each spin read once, written once.",
+    MAJORITY: "GB/s: each spin read once, written once, in a step or a pass.",
     SPIN_GLASS: "GB/s: of bytes/flip, what has to be moved.\n"
     "A flip is one update of one spin, whether it turns or not. x before: the row above.",
 }
@@ -169,6 +192,11 @@ def remarks(result):
         LAUNCH[model],
         f"quick trial, then measured anew, up to {result['repetitions']} times (the median). {BYTES[model]}",
     ]
+    if any(row.get("kernel") for row in rows):
+        lines.append(
+            "k: samples that are bits of one word. Kernels that have words have samples to fill them.\n"
+            "cluster: thread blocks that share their memory. at once: replicas that a cluster updates, if not all."
+        )
     if any(compared_at(row) for row in rows):
         lines.append("same bits, at ...: with the same generator there; stage 00 is slow. x 00: stage 00 with minstd.")
     lines += [f"left out: {reason}" for reason in result.get("left_out", [])]

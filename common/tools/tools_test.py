@@ -14,6 +14,7 @@ from pathlib import Path
 from unittest import mock
 
 import compare
+import comparison
 import counters
 import draw
 import generators
@@ -22,6 +23,7 @@ import sizes
 import stages
 import sweep
 import table
+import words
 from models import MAJORITY, SPIN_GLASS
 from stages import Failure
 
@@ -59,6 +61,11 @@ class WithBuild(WithFolder):
     def compare(self, *arguments):
         return self.run_compare("--model", self.model, *arguments)
 
+    def launch(self, row):
+        """A row of the stages before 07: no kernel, and nothing that goes with one."""
+        self.assertEqual({row[name] for name in SPIN_GLASS.launch[5:]}, {None})
+        return [row[name] for name in SPIN_GLASS.launch[:5]]
+
     def json(self, *arguments):
         file = self.folder / "result.json"
         self.compare("--json", str(file), *arguments)
@@ -89,8 +96,9 @@ class Comparison(WithBuild):
     def test_derived_figures(self):
         rows = self.json("--size", "1000", "--storage", "int32,int8")["rows"]
         self.assertEqual([row["ms_per_step"] for row in rows[:4]], [FAKE_00, 50, 25, 12.5])
-        factors = [row["factor_reference"] for row in rows[:4]]
-        self.assertEqual(factors, [None, FAKE_00 / 50, FAKE_00 / 25, FAKE_00 / 12.5])
+        self.assertIsNone(rows[0]["factor_reference"])
+        for row, time in zip(rows[1:4], (50, 25, 12.5)):
+            self.assertAlmostEqual(row["factor_reference"], FAKE_00 / time)
         stage_2 = rows[2]
         self.assertAlmostEqual(stage_2["ps_per_site"], 25e-3 / 1e6 * 1e12)
         self.assertAlmostEqual(stage_2["gb_per_s"], 8 * 1e6 / 25e-3 * 1e-9)
@@ -126,6 +134,55 @@ class Comparison(WithBuild):
             self.compare("--stages", "01,07")
 
 
+class BitsInTheComparison(WithBuild):
+    """Stage 07 has a row of one step a pass, and one of the best number of them."""
+
+    stages_2d = ("00_cpu_reference", "03_shared_memory", "07_amsc")
+
+    def test_one_step_and_the_best_number(self):
+        result = self.json("--size", "1000")
+        rows = result["rows"]
+        self.assertEqual([(row["stage"][:2], row["storage"], row["steps_per_pass"]) for row in rows],
+                         [("00", "int8", None), ("03", "int32", None), ("03", "int8", None), ("07", "bit", 1),
+                          ("07", "bit", 6)])  # fmt: skip
+        one, best = rows[3:]
+        self.assertEqual((one["shapes_tried"], best["shapes_tried"]), (1, 16))
+        self.assertAlmostEqual(one["factor_before"], FAKE_00 / 0.6)
+        self.assertAlmostEqual(best["factor_before"], 6)
+        self.assertAlmostEqual(best["gb_per_s"], 0.25 * 1e6 / 0.1e-3 * 1e-9)
+        text = table.as_text(result)
+        self.assertIn(" bit      1 step a pass ", text)
+        self.assertIn(" bit      6 steps a pass, best of 16 ", text)
+        self.assertEqual([row[-1] for row in rows_of(text)], ["reference", *4 * ["yes"]])
+        again = self.json(*result["command"].split()[1:])
+        self.assertEqual(again, result)
+
+    def test_only_what_is_asked(self):
+        rows = self.json("--steps-per-pass", "2,4", "--storage", "bit")["rows"]
+        self.assertEqual([(row["stage"][:2], row["steps_per_pass"]) for row in rows], [("00", None), ("07", 4)])
+        self.assertEqual(rows[1]["shapes_tried"], 2)
+        with self.assertRaisesRegex(Failure, "--storage bit: none of the chosen stages"):
+            self.compare("--stages", "03", "--storage", "bit")
+
+    def test_wrong_bits_are_loud(self):
+        (self.folder / "07_amsc/WRONG").touch()
+        code, output = self.compare("--size", "10")
+        self.assertEqual(code, 1)
+        self.assertIn("*** WRONG RESULT *** 07_amsc (bit, 1 step a pass)", output)
+        self.assertEqual([row[-1] for row in rows_of(output)], ["reference", "yes", "yes", "NO", "NO"])
+
+    def test_a_sweep_over_squares_leaves_them_out(self):
+        code, output = self.run_compare("--sweep", str(self.folder / "out"), "--size", "20")
+        self.assertEqual(code, 0)
+        self.assertNotIn("07_amsc", (self.folder / "out/sweep.csv").read_text())
+
+    def test_results_without_passes_can_be_read(self):
+        result = self.json("--size", "8", "--stages", "03")
+        for row in result["rows"]:
+            del row["steps_per_pass"]
+        self.assertEqual([row[-1] for row in rows_of(table.as_text(result))], ["reference", "yes", "yes"])
+
+
 class SpinGlassComparison(WithBuild):
     model = "spin-glass"
 
@@ -145,14 +202,13 @@ class SpinGlassComparison(WithBuild):
         rows = self.json("--size", "8", "--samples", "2")["rows"]
         sliced, standard_grid = rows[3], rows[5]
         spins = 8**3 * 2 * 4
-        self.assertEqual([sliced[key] for key in SPIN_GLASS.launch], ["sliced", "minstd", "readonly", 256, 4])
+        self.assertEqual(self.launch(sliced), ["sliced", "minstd", "readonly", 256, 4])
         self.assertAlmostEqual(sliced["ms_per_sweep"], spins * 1e-6 * 100 / 32)
-        launch = ["standard-grid", "minstd", "readonly", 256, 1]
-        self.assertEqual([standard_grid[key] for key in SPIN_GLASS.launch], launch)
+        self.assertEqual(self.launch(standard_grid), ["standard-grid", "minstd", "readonly", 256, 1])
         self.assertEqual((sliced["shapes_tried"], standard_grid["shapes_tried"]), (48, 12))
         # Google Benchmark's own "threads" is not taken for the launch's.
-        self.assertEqual([rows[0][key] for key in SPIN_GLASS.launch], [None, "minstd", None, None, None])
-        self.assertEqual([rows[1][key] for key in SPIN_GLASS.launch], ["standard", "minstd", None, 256, None])
+        self.assertEqual(self.launch(rows[0]), [None, "minstd", None, None, None])
+        self.assertEqual(self.launch(rows[1]), ["standard", "minstd", None, 256, None])
 
     def test_derived_figures(self):
         result = self.json("--size", "8", "--indexing", "sliced,standard")
@@ -257,6 +313,78 @@ class GeneratorsInTheComparison(WithBuild):
         self.assertEqual([row[-1] for row in rows_of(text)], ["reference", "yes", "yes", "yes"])
 
 
+class KernelsInTheComparison(WithBuild):
+    """Stage 07 has a row a kernel, with as many samples as fill a word."""
+
+    model = "spin-glass"
+    stages_3d = ("00_cpu_reference", "06_prng", "07_amsc")
+
+    def test_every_kernel_that_the_size_allows(self):
+        result = self.json("--size", "8")
+        rows = result["rows"][5:]
+        kernels = ("update", "wide", "fused", "resident", "small")
+        self.assertEqual([(row["kernel"], row["generator"]) for row in rows],
+                         [(kernel, generator) for kernel in kernels for generator in ("minstd", "philox")])  # fmt: skip
+        self.assertEqual({row["samples"] for row in rows}, {32})  # 128 on a GPU
+        self.assertEqual([row["samples"] for row in result["rows"][:5]], 5 * [1])
+        self.assertEqual([row["bits_compared_at"] for row in rows], 10 * [{"samples": 1}])
+        wide = rows[3]
+        self.assertEqual([wide[key] for key in SPIN_GLASS.launch],
+                         [None, "philox", None, 256, None, "wide", 32, None, None])  # fmt: skip
+        spins = 8**3 * 4
+        self.assertAlmostEqual(wide["ps_per_flip"], 0.15 * 1.32 + 3e-3 * 1e9 / (32 * spins))
+        factor = result["rows"][0]["ms_per_sweep"] / spins / (wide["ms_per_sweep"] / (32 * spins))
+        self.assertAlmostEqual(wide["factor_reference"], factor)
+        text = table.as_text(result)
+        self.assertIn("  indexing or kernel  ", text)
+        self.assertIn("k = 32, 256 threads, best of 4 ", text)
+        self.assertIn("k = 32, 256 threads, cluster 1, best of 6 ", text)
+        self.assertIn("k = 32, 256 threads, cluster 16, best of 3 ", text)
+        self.assertIn("yes, at M = 1", text)
+        self.assertEqual(rows_of(text)[0][-1], "reference")
+        self.assertEqual(self.json(*result["command"].split()[1:]), result)
+
+    def test_a_gpu_has_words_of_128_samples(self):
+        problem = {"size": 8, "samples": 1}
+        for kernel, platform, samples, wanted in (
+            (None, "gpu", 1, problem),
+            ("wide", "gpu", 1, problem | {"samples": 128, "samples_per_stream": 128}),
+            ("wide", "gpu", 500, problem | {"samples": 500, "samples_per_stream": 128}),
+            ("wide", "cpu", 1, problem | {"samples": 32, "samples_per_stream": 32}),
+        ):
+            here = comparison.with_enough_samples({"kernel": kernel}, platform, problem | {"samples": samples})
+            self.assertEqual(here, wanted)
+
+    def test_a_kernel_that_cannot_do_the_size_is_left_out(self):
+        result = self.json("--size", "64", "--stages", "07", "--generator", "philox")
+        self.assertEqual([row["kernel"] for row in result["rows"]], [None, "update", "wide", "fused"])
+        beyond = self.json("--size", "66", "--kernel", "wide,fused")  # where stage 00 is compared with, L is smaller
+        self.assertEqual([row["bits_compared_at"] for row in beyond["rows"][1:]], 4 * [{"size": 64, "samples": 1}])
+        self.assertEqual(len(result["left_out"]), 2)
+        self.assertIn("resident, philox: 07_amsc: this kernel cannot do it", result["left_out"])
+        with self.assertRaisesRegex(Failure, "07_amsc: this kernel cannot do it"):
+            self.compare("--size", "64", "--kernel", "resident")
+
+    def test_only_what_is_asked(self):
+        rows = self.json("--size", "8", "--kernel", "wide,update", "--threads", "128")["rows"][1:]
+        self.assertEqual([row["kernel"] for row in rows], ["wide", "wide", "update", "update"])
+        self.assertEqual([row["generator"] for row in rows], ["minstd", "philox", "minstd", "philox"])
+        rows = self.json("--size", "8", "--indexing", "sliced")["rows"][1:]
+        self.assertEqual({row["stage"] for row in rows}, {"06_prng"})
+        every = ["minstd", "parisi-rapuano", "mt19937", "philox"]
+        rows = self.json("--size", "8", "--kernel", "wide", "--generator", ",".join(every))["rows"][1:]
+        self.assertEqual([row["generator"] for row in rows], every)
+        with self.assertRaisesRegex(Failure, "--kernel wide: none of the chosen stages"):
+            self.compare("--kernel", "wide", "--stages", "06")
+
+    def test_a_wrong_kernel_is_loud(self):
+        (self.folder / "07_amsc/WRONG-fused").touch()
+        code, output = self.compare("--size", "8", "--stages", "07")
+        self.assertEqual(code, 1)
+        self.assertIn("*** WRONG RESULT *** 07_amsc (fused, philox): fused, philox: wrong bits", output)
+        self.assertEqual([row[-1] for row in rows_of(output)].count("NO"), 2)
+
+
 class Models(WithBuild):
     """Which tables are printed."""
 
@@ -276,6 +404,7 @@ class Models(WithBuild):
             ("--storage int8 --size 10", MAJORITY),
             ("--thread-width 8", MAJORITY),
             ("--block 2 --json x", MAJORITY),
+            ("--steps-per-pass 1,8", MAJORITY),
             ("--sweep x --size 10,20", MAJORITY),
             ("--sweeps 3", SPIN_GLASS),
             ("--samples 2 --size 8", SPIN_GLASS),
@@ -287,6 +416,11 @@ class Models(WithBuild):
             ("--sites-per-thread 2", SPIN_GLASS),
             ("--sizes x --size 8,10", SPIN_GLASS),
             ("--generator philox", SPIN_GLASS),
+            ("--kernel wide,small", SPIN_GLASS),
+            ("--samples-per-word 64", SPIN_GLASS),
+            ("--cluster 8", SPIN_GLASS),
+            ("--replicas-together 1", SPIN_GLASS),
+            ("--words x --size 8,10 --kernel wide --spins 1000", SPIN_GLASS),
             ("--generators x --size 8,10 --generator curand-philox,minstd", SPIN_GLASS),
         ):
             with self.subTest(words):
@@ -335,6 +469,12 @@ class Models(WithBuild):
             ("--generators x --sizes y", "one at a time"),
             ("--generators x --samples 2", "--spins"),
             ("--generators x --steps 2", "different models"),
+            ("--words x --samples 2", "--spins"),
+            ("--words x --indexing sliced", "--indexing: --words times stages that have nothing"),
+            ("--words x --generators y", "one at a time"),
+            ("--words x --generator curand-philox", "stage 00 knows none"),
+            ("--sizes x --kernel wide", "--kernel: --sizes times stages that have nothing"),
+            ("--kernel fast", "allowed are update, wide"),
             ("--generator rand", "allowed are minstd, parisi-rapuano"),
             ("--generator curand-philox", "stage 00 knows none"),
             ("--generator minstd --sizes x", "--generators compares"),
@@ -475,12 +615,165 @@ class Generators(WithBuild):
             self.measure("--size", "8")
 
 
+class Words(WithBuild):
+    stages_3d = ("00_cpu_reference", "06_prng", "07_amsc")
+
+    def measure(self, *arguments):
+        self.out = self.folder / "out"
+        code, output = self.run_compare("--words", str(self.out), *arguments)
+        self.result = json.loads((self.out / "spin_glass_words.json").read_text())
+        return code, output
+
+    def test_every_kernel_has_its_best_launch(self):
+        code, output = self.measure("--size", "8,32", "--spins", str(2**25))
+        self.assertEqual((code, self.result["wrong"], self.result["copy_gb_per_s"]), (0, [], 100))
+        found = words.over_size(self.result["points"], "philox")
+        self.assertEqual({size: (point["kernel"], point["samples"]) for size, point in found.items()},
+                         {8: ("resident", 16384), 32: ("resident", 256)})  # fmt: skip
+        best = found[8]
+        self.assertEqual([best[key] for key in ("samples_per_word", "threads", "cluster", "replicas_together")],
+                         [64, 256, 1, 4])  # fmt: skip
+        self.assertAlmostEqual(best["ps_per_flip"], 0.05 + 3e-3 * 1e9 / 2**25)
+        of_kernel = {kernel: words.over_size(self.result["points"], "minstd", kernel)[32]
+                     for kernel in SPIN_GLASS.rows["kernel"]}  # fmt: skip
+        self.assertEqual([point["samples_per_word"] for point in of_kernel.values()], [32, 64, 64, 64, 32])
+        self.assertEqual(of_kernel["fused"]["checked_at"], 128)  # 2^24 spins: 128 samples of 4 replicas
+        self.assertIn("written: spin_glass_words.csv spin_glass_words.json", output)
+        rows = sizes.read(self.out / "spin_glass_words.csv")
+        self.assertEqual(len(rows), len(self.result["points"]))
+        self.assertEqual({row["checked_at"] for row in rows}, {"", "128", "8192", "32"})
+        self.assertEqual(best["tried"], 3 * 2)  # samples a word, clusters
+
+    def test_over_the_number_of_samples(self):
+        self.measure("--size", "32", "--spins", str(2**25))
+        points = self.result["points"]
+        self.assertEqual(list(words.over_samples(points, "philox", 32)), [32, 64, 128, 256, 1024])
+        self.assertEqual(list(words.over_samples(points, "minstd", 32)), [32])  # the one system
+        one = words.over_samples(points, "philox", 32)
+        self.assertEqual((one[32]["kernel"], one[256]["kernel"]), ("small", "resident"))
+        self.assertEqual(one[32]["checked_at"], 32)
+        wide = words.over_samples(points, "philox", 32, "wide")
+        self.assertEqual({samples: point["samples_per_word"] for samples, point in wide.items()},
+                         {32: 32, 64: 64, 128: 64, 256: 64, 1024: 64})  # fmt: skip
+
+    def test_a_timing_is_long_enough(self):
+        options = mock.Mock(sweeps=None)
+        for load, sweeps in (
+            (words.Load("size", 256, 128, ()), 23),  # 0.86 ms a sweep at 0.1 ps a flip
+            (words.Load("samples", 8, 32, ()), 10000),  # the launch takes longer than its work
+        ):
+            self.assertEqual(words.sweeps_of(load, 4, "gpu", options), sweeps)
+        self.assertEqual(words.sweeps_of(load, 4, "gpu", mock.Mock(sweeps=7)), 7)
+
+    def test_one_more_generator_where_the_paper_has_a_time(self):
+        self.measure("--size", "8,64", "--spins", "1", "--kernel", "wide")
+        found = {(point["size"], point["generator"]) for point in self.result["points"]}
+        self.assertEqual(found, {(8, "philox"), (8, "minstd"), (64, "philox"), (64, "minstd"), (64, "parisi-rapuano")})
+
+    def test_wrong_bits_are_told(self):
+        (self.folder / "07_amsc/WRONG-wide").touch()
+        code, output = self.measure("--size", "8", "--spins", "1")
+        self.assertEqual(code, 1)
+        self.assertIn("*** WRONG RESULT *** 07_amsc, L = 8, wide, philox: wrong bits", output)
+        self.assertEqual(len(self.result["wrong"]), 2)
+        self.assertEqual([p["checked_at"] for p in words.select(self.result["points"], kernel="wide")], ["", ""])
+        with self.assertRaisesRegex(Failure, "not to be published"):
+            words.targets_markdown(self.out)
+
+    def test_a_kernel_that_fails_does_not_cost_the_others_times(self):
+        real = words.run_benchmark
+
+        def failing(stage, **options):
+            if "small" in options.get("kernel", []):
+                raise Failure("07_amsc: failed: no such cluster")
+            return real(stage, **options)
+
+        with mock.patch.object(words, "run_benchmark", failing):
+            code, _ = self.measure("--size", "8", "--spins", "1")
+        self.assertEqual(code, 1)
+        self.assertIn("no such cluster", self.result["wrong"][0])
+        self.assertIn("wide", {point["kernel"] for point in self.result["points"]})
+
+    def test_only_what_is_asked(self):
+        self.measure("--size", "8", "--spins", "1", "--kernel", "wide", "--samples-per-word", "32", "--threads", "128",
+                     "--generator", "minstd", "--sweeps", "5")  # fmt: skip
+        (point,) = self.result["points"]
+        self.assertEqual([point[key] for key in ("kernel", "samples_per_word", "threads", "generator", "sweeps")],
+                         ["wide", 32, 128, "minstd", 5])  # fmt: skip
+        self.assertIn("--words DIR --size 8 --spins 1 --sweeps 5 --generator minstd", self.result["command"])
+        self.assertNotIn(str(self.folder), json.dumps(self.result))
+
+    def test_a_build_without_stage_07(self):
+        shutil.rmtree(self.folder / "07_amsc")
+        with self.assertRaisesRegex(Failure, "none of the chosen stages"):
+            self.measure("--size", "8")
+
+
+class WordTables(unittest.TestCase):
+    """What the tables of words.py say, from made-up times."""
+
+    point = {"figure": "size", "size": 64, "samples": 128, "generator": "philox", "kernel": "wide", "replicas": 4,
+             "samples_per_word": 64, "threads": 128, "cluster": None, "replicas_together": None, "sweeps": 10,
+             "ms_per_sweep": 1, "ps_per_flip": 0.1, "checked_at": 1}  # fmt: skip
+
+    def result(self, *points):
+        return {
+            "device": {"platform": "gpu", "name": "NVIDIA H200"},
+            "copy_gb_per_s": 2880,
+            "replicas": 4,
+            "points": [self.point | point for point in points],
+        }
+
+    def test_targets_met_and_missed(self):
+        rows = words.target_rows(self.result(
+            {"size": 8, "ps_per_flip": 0.075}, {"size": 8, "ps_per_flip": 0.0751, "generator": "minstd"},
+            {"size": 8, "ps_per_flip": 0.21, "kernel": "update"},
+            {"size": 16, "ps_per_flip": 0.07},
+            {"figure": "samples", "size": 32, "samples": 32, "ps_per_flip": 0.5, "kernel": "small"},
+        ))  # fmt: skip
+        self.assertEqual([row[0] for row in rows], ["8", "16", "32, 32 samples"])
+        self.assertEqual(rows[0][1:], ["0.0750", "wide, k = 64, 128 threads", "0.0751", "wide, k = 64, 128 threads",
+                                       "0.210", "-", "0.075 / 0.2", "no: MINSTD, lesson with Philox"])  # fmt: skip
+        self.assertEqual(rows[1][-2:], ["0.075", "yes"])
+        self.assertEqual(rows[2][-2:], ["0.6", "yes"])
+
+    def test_what_came_from_the_hardware(self):
+        rows = words.published_rows(self.result({"generator": "minstd", "ps_per_flip": 0.15}, {"ps_per_flip": 0.09}))
+        self.assertEqual(rows[0][2:], ["3", "MINSTD", "0.150", "20", "10.0", "2.00"])
+        self.assertEqual([row[0][:4] for row in rows[1:]], ["NVID", "CSG", "PAis", "EA-L"])  # no Parisi-Rapuano here
+        self.assertEqual(rows[2][1:], ["NVIDIA H200", "0.99", "Philox", "0.0900", "11", "1", "11"])
+
+    def test_predicted_bytes(self):
+        for words_of, wanted in (
+            ({}, 18 / 32),
+            ({"kernel": "fused"}, 11 / 32),
+            ({"kernel": "resident"}, 11 / 320),
+            ({"generator": "minstd"}, 19 / 32),
+            ({"kernel": "update", "generator": "minstd", "samples_per_word": 32}, 20 / 32),
+            ({"replicas": 1}, 36 / 32),
+        ):
+            with self.subTest(words_of):
+                self.assertAlmostEqual(words.predicted_bytes(self.point | words_of), wanted)
+
+    def test_bounds(self):
+        found = words.bounds(self.result())
+        self.assertEqual([round(ps, 4) for ps in found.values()], [0.1953, 0.1194, 0.0299])
+        self.assertEqual(len(words.bounds(self.result() | {"device": {"name": "another"}})), 2)
+        with_state = words.bounds(self.result(), "minstd")  # 0.5 B more: a state of 8 B for 128 samples and 4 replicas
+        self.assertEqual([round(ps, 4) for ps in with_state.values()], [0.2007, 0.1248, 0.0299])
+
+    def test_limits(self):
+        row = {"dram_percent": 50, "l2_percent": 85, "alu_percent": 20, "issue_percent": 84}
+        self.assertEqual(words.limit_of(row), "L2, 85 %")
+        self.assertEqual(words.limit_of(row | {"l2_percent": 10, "issue_percent": 79}), "latency")
+
+
 class WithoutMatplotlib(WithBuild):
-    stages_3d = ("00_cpu_reference", "05_sliced", "06_prng")
+    stages_3d = ("00_cpu_reference", "05_sliced", "06_prng", "07_amsc")
 
     def test_tables_are_written_and_how_to_draw_them_is_told(self):
         for option, name in (("--sizes", "spin_glass_sizes"), ("--generators", "spin_glass_generators"),
-                             ("--sweep", "sweep")):  # fmt: skip
+                             ("--words", "spin_glass_words"), ("--sweep", "sweep")):  # fmt: skip
             with self.subTest(option), mock.patch.dict(sys.modules, {"matplotlib": None}):
                 sys.modules.pop("plots", None)
                 code, output = self.run_compare(option, str(self.folder / "out"), "--size", "8")
@@ -501,22 +794,29 @@ class WithoutMatplotlib(WithBuild):
 
 @unittest.skipUnless(importlib.util.find_spec("matplotlib"), "no matplotlib here")
 class Plots(WithBuild):
-    stages_3d = ("00_cpu_reference", "05_sliced", "06_prng")
+    stages_3d = ("00_cpu_reference", "05_sliced", "06_prng", "07_amsc")
 
     def test_pictures_can_be_drawn_again(self):
         out = self.folder / "out"
         self.run_compare("--sizes", str(out), "--size", "8,10")
         self.run_compare("--generators", str(out), "--size", "8,12")
+        self.run_compare("--words", str(out), "--size", "8,10,16,32", "--spins", str(2**23))
         self.run_compare("--sweep", str(out), "--size", "20,30", "--storage", "int8,int32")
         self.run_compare("--model", "spin-glass", "--size", "8", "--json", str(out / "spin_glass.json"))
         first = {file.name: file.read_bytes() for file in out.glob("*.svg")}
-        self.assertEqual(len(first), 2 + 4)
+        self.assertEqual(len(first), 2 + 2 + 4)
         for name in first:
             (out / name).unlink()
         with contextlib.redirect_stdout(io.StringIO()):
             self.assertEqual(draw.main([str(out)]), 0)
         again = {file.name: file.read_bytes() for file in out.glob("*.svg")}
-        self.assertIn(b"06  sliced, philox", again.pop("spin_glass.svg"))
+        comparison_svg = again.pop("spin_glass.svg")
+        for text in (b"07  wide, philox", b"06  sliced, philox"):
+            self.assertTrue(text in comparison_svg, text)
+        for picture, texts in (("size", (b"resident, L = 2(2m + 1)", b"update, L = 4m")),
+                               ("samples", (b"L = 32, best kernel", b"a sweep at a time: 11 B for 32 flips"))):
+            for text in texts:  # fmt: skip
+                self.assertTrue(text in first[f"spin_glass_words_{picture}.svg"], text)
         self.assertEqual(again, first)
 
     def test_every_picture_is_drawn(self):
@@ -606,6 +906,15 @@ class Counters(WithBuild):
         wanted = "--device gpu --size 8 --steps 2 --storage int8 --thread-width 8 --block 1"
         self.assertEqual(self.words()[program + 1 :], wanted.split())
 
+    def test_the_2d_passes(self):
+        (self.folder / "07_amsc").mkdir()
+        shutil.copy(TOOLS / "fake_benchmark.py", self.folder / "07_amsc/majority_benchmark")
+        result = self.measure("majority", "07:bit:8")
+        self.assertEqual([row["steps_per_pass"] for row in result["rows"][6:]], [1, 6, 8])
+        program = self.words().index(str(self.folder / "07_amsc/majority"))
+        wanted = "--device gpu --size 8 --steps 16 --storage bit --steps-per-pass 8"
+        self.assertEqual(self.words()[program + 1 :], wanted.split())
+
     def test_the_3d_launches(self):
         result = self.measure("spin-glass", "05:sliced:texture:128x2", "04:standard:64")
         self.assertEqual(result["format"], "psFlip 3D counters, version 1")
@@ -618,7 +927,7 @@ class Counters(WithBuild):
         )
         self.assertEqual(self.words()[program + 1 :], wanted.split())
         asked = result["rows"][5]
-        self.assertEqual([asked[key] for key in SPIN_GLASS.launch], ["sliced", None, "texture", 128, 2])
+        self.assertEqual(self.launch(asked), ["sliced", None, "texture", 128, 2])
 
     def test_the_generators_launches(self):
         shutil.rmtree(self.folder / "04_checkerboard")
@@ -630,8 +939,38 @@ class Counters(WithBuild):
                          ["minstd", "parisi-rapuano", "mt19937", "philox", "mt19937", None])  # fmt: skip
         self.assertEqual(result["rows"][-2]["sites_per_thread"], 2)
 
+    def test_the_kernels_of_words(self):
+        (self.folder / "07_amsc").mkdir()
+        shutil.copy(TOOLS / "fake_benchmark.py", self.folder / "07_amsc/spin_glass_benchmark")
+        out, file = self.folder / "out", self.folder / "counters.json"
+        self.run_compare("--words", str(out), "--size", "8,32,64", "--spins", str(2**25))
+        counters.main(["--words", str(out / "spin_glass_words.json"), "--json", str(file), "--build-dir",
+                       str(self.folder)])  # fmt: skip
+        rows = json.loads(file.read_text())["rows"]
+        # At L = 64, and where they beat the others most; resident and small cannot do L = 64.
+        self.assertEqual([(row["kernel"], row["size"], row["samples"]) for row in rows],
+                         [("update", 64, 128), ("update", 32, 32), ("wide", 64, 128), ("fused", 64, 128),
+                          ("resident", 8, 16384), ("small", 32, 32)])  # fmt: skip
+        words_said = " ".join(self.words())
+        sweeps = rows[-1]["sweeps"]
+        self.assertIn("--launch-skip 1 --launch-count 1 ", words_said)
+        self.assertIn(f"--samples-per-stream 32 --sweeps {sweeps} --repetitions 1", words_said)
+        self.assertIn("--generator philox --threads 256 --kernel small --samples-per-word 32 --cluster 16", words_said)
+        self.assertEqual(rows[-1]["flips"], 4 * 32 * 32**3 * sweeps)
+        self.assertEqual((rows[0]["flips"], rows[0]["warp_instructions"]), (4 * 128 * 64**3, 2002))  # two half-sweeps
+        shutil.copy(file, out / "spin_glass_words_counters.json")
+        text = words.kernels_markdown(out)
+        self.assertIn("| update | 64 | 128 | k = 32, 256 threads |", text)
+        self.assertIn("| DRAM, 1001 % | long scoreboard 8 %, short scoreboard 8 %, barrier 8 % |", text)
+        with self.assertRaisesRegex(Failure, "--also goes with --comparison"):
+            counters.main(["--words", "x", "--also", "04:standard:64", "--json", str(file)])
+        shutil.rmtree(self.folder / "07_amsc")
+        with self.assertRaisesRegex(Failure, "stage 07 is not built"):
+            counters.main(["--words", str(out / "spin_glass_words.json"), "--json", str(file), "--build-dir",
+                           str(self.folder)])  # fmt: skip
+
     def test_a_launch_that_is_none(self):
-        for text in ("01:int8", "1:int8:8x1", "01:int4:8x1", "01:int8:8"):
+        for text in ("01:int8", "1:int8:8x1", "01:int4:8x1", "01:int8:8", "07:bit", "07:bit:8x1"):
             with self.subTest(text), self.assertRaisesRegex(Failure, "--also"):
                 counters.wished(MAJORITY, text)
         for text in ("05:sliced", "05:sliced:plain", "05:sliced:plain:x4", "sliced:plain:256x4"):
@@ -642,6 +981,7 @@ class Counters(WithBuild):
 class ReadmeTables(WithBuild):
     """A stale table is found, whatever made it stale."""
 
+    stages_2d = ("00_cpu_reference", "01_naive_gpu", "02_blocked", "03_shared_memory", "07_amsc")
     stages_3d = ("00_cpu_reference", "04_checkerboard", "05_sliced", "06_prng")
 
     measured = {}
@@ -667,11 +1007,17 @@ class ReadmeTables(WithBuild):
         points = [point | {"size": 8, "generator": generator, "ps_per_flip": ps}
                   for generator, ps in (("minstd", 10), ("curand-xorwow", 35))]  # fmt: skip
         sizes.write(results / "spin_glass_generators.csv", points)
-        self.write("gpu comparison", "gpu comparison 00 02", "gpu shapes 03 int8",
+        result = WordTables().result({"ps_per_flip": 0.125}, {"ps_per_flip": 0.25, "kernel": "update"})
+        result |= {"wrong": [], "repetitions": 3, "temperature": 1.1, "command": "common/run", "date": "2026-01-01"}
+        (results / "spin_glass_words.json").write_text(json.dumps(result))
+        row = WordTables.point | dict.fromkeys(counters.METRICS, 64) | {"flips": 256}
+        (results / words.COUNTERS).write_text(json.dumps({"device": result["device"], "rows": [row]}))
+        self.write("gpu amsc_targets", "gpu amsc_published", "gpu amsc_kernels",
+                   "gpu comparison", "gpu comparison 00 02", "gpu shapes 03 int8",
                    "gpu spin_glass", "gpu spin_glass 05", "gpu spin_glass_launches 05 sliced",
                    "gpu spin_glass_launches 04 standard",
                    "gpu spin_glass_counters 05", "gpu spin_glass_sizes 10", "gpu generators 8",
-                   "gpu spin_glass_launches 06 sliced philox")  # fmt: skip
+                   "gpu spin_glass_launches 06 sliced philox", "gpu passes 07")  # fmt: skip
         self.stage = self.root / "02_blocked/README.md"
         self.stage.parent.mkdir()
         self.stage.write_text("# 02 Blocks: more work for a thread\n")
@@ -693,7 +1039,12 @@ class ReadmeTables(WithBuild):
 
     def test_filled_tables_are_fresh_and_leave_the_rest(self):
         text = self.readme.read_text()
-        self.assertEqual(text.count("between"), 11)
+        self.assertEqual(text.count("between"), 15)
+        self.assertIn("| 64 | 0.125 | wide, k = 64, 128 threads | - | - | 0.250 | - | 0.1 / 0.2 | no: Philox,", text)
+        self.assertIn("| NVIDIA H200 | 0.405 | Philox | 0.125 | 3.24 | 1 | 3.24 |", text)
+        self.assertIn("| wide | 64 | 128 | k = 64, 128 threads | 0.100 | 0.562 | 0.500 | 0.250 | 64 |", text)
+        self.assertIn("| 07 | amsc | CPU, DEBUG | bit | 6 steps a pass, best of 16 |", text)
+        self.assertIn("| 6 | 0.1000 | 1,562,500 |", text)
         self.assertIn("| curand-xorwow | sliced | 35.0 | 3.50 | 6.5 | 6.50 | 5.38 | 6 to 9 |", text)
         self.assertIn("| 06 | prng | CPU, DEBUG | sliced | philox | 256 x 4, best of 16 |", text)
         self.assertIn("| 02 | more work for a thread |", text)
@@ -734,7 +1085,8 @@ class ReadmeTables(WithBuild):
     def test_markers_that_cannot_be_filled(self):
         for what in ("nowhere comparison", "gpu", "gpu graph", "gpu comparison 09", "gpu shapes 03", "gpu figure4 int8",
                      "gpu spin_glass 01", "gpu spin_glass_launches 05 bitwise", "gpu spin_glass_counters 04",
-                     "gpu spin_glass_sizes 12", "gpu stencil", "gpu generators 10", "gpu prng_fill",
+                     "gpu spin_glass_sizes 12", "gpu stencil", "gpu amsc_targets 8",
+                     "gpu generators 10", "gpu prng_fill",
                      "gpu spin_glass_launches 06 sliced mt1"):  # fmt: skip
             self.write(what)
             with self.subTest(what), self.assertRaises(Failure):

@@ -1,0 +1,479 @@
+"""Picoseconds a flip of every kernel of stage 07, whose words hold a bit of many samples.
+
+Against L with the GPU full, and against the number of samples, as in Figures 5 and 4 of Lulli, Bernaschi, Parisi
+(arXiv:1411.0127). Every launch is tried briefly, and the best one of each kernel measured anew, without a look at its
+bits: the states would be gigabytes. At every L the measured launches then do a smaller problem, and there their bits
+are compared with stage 00's. The result is a JSON file, from which readme_tables.py makes tables, and a CSV file.
+"""
+
+import datetime
+import json
+from dataclasses import dataclass
+
+import sizes
+import table
+from comparison import chosen_stages, fill_defaults, probe
+from models import SPIN_GLASS
+from stages import Failure, progress, run_benchmark
+
+NAME = "spin_glass_words"  # of the files
+COUNTERS = f"{NAME}_counters.json"  # what counters.py makes of them
+STAGE = "07"
+SIZES = [8, 16, 24, 32, 48, 64, 96, 128, 192, 256]  # L = 4m
+OTHER_SIZES = [10, 18, 26, 34, 50, 66, 98, 130, 194]  # L = 2(2m + 1)
+LARGEST_ON_CPU = 10
+COUNTED_SIZES = [16, 32, 64, 128]
+COUNTS = [32, 64, 128, 256, 1024, 4096, 16384, 65536]  # of samples, at these sizes
+GENERATORS = ["philox", "minstd"]
+WIDEST = 128  # samples of a word
+ONE_SYSTEM = (32, 32)  # L, samples
+CHECKED_SPINS = 2**24  # as many as stage 00 updates in a fraction of a second
+CHECKED_SWEEPS = 3
+THREADS = [128, 256]  # to try
+LESSON = "update"
+
+# ps a flip, for Philox and MINSTD each: the best kernel's by L, that of the lesson's kernel, and that of one system.
+TARGETS = {8: 0.075, 16: 0.075, 24: 0.1, 32: 0.1, 48: 0.1, 64: 0.1, 96: 0.13, 128: 0.13, 192: 0.13, 256: 0.13}
+LESSON_TARGET = 0.2
+ONE_SYSTEM_TARGET = 0.6
+
+PUBLISHED_SIZE = 64  # where this is compared with what others have
+TITAN_GB_PER_S = 288  # of a GTX Titan's memory, as its maker says
+# (code, generator whose time is set beside it, ps a flip, whether it ran on a GTX Titan)
+PUBLISHED = [
+    ("Lulli, Bernaschi, Parisi, MINSTD", "minstd", 3, True),
+    ("Lulli, Bernaschi, Parisi, Parisi-Rapuano", "parisi-rapuano", 5, True),
+    ("NVIDIA ising-gpu (2D, a draw a spin)", "philox", 1.13, False),
+    ("CSG", "philox", 0.99, False),
+    ("PAising (2D)", "philox", 0.45, False),
+    ("EA-LCD-MC (31 samples a word)", "philox", 0.405, False),
+]
+
+LOGIC = {"NVIDIA H200": 1.67e13}  # three-input operations on words that a device does in a second
+OPERATIONS = 16  # of these for a word of 32 flips
+
+
+@dataclass(frozen=True)
+class Load:
+    """A problem of which every launch is timed."""
+
+    figure: str  # "size": a point over L, of a full GPU; "samples": one over their number
+    size: int
+    samples: int
+    generators: tuple[str, ...]
+
+    def problem(self, base):
+        return base | {"size": self.size, "samples": self.samples, "samples_per_stream": min(WIDEST, self.samples)}
+
+
+def full_load(size, replicas, spins):
+    """Samples that have about so many spins: whole words, one at least."""
+    return WIDEST * max(1, round(spins / (replicas * size**3 * WIDEST)))
+
+
+def loads(options, replicas):
+    chosen = tuple(options.generator or GENERATORS)
+    found = []
+    for size in options.size:
+        # One more generator at one size: the paper has a time for it.
+        more = ("parisi-rapuano",) if size == PUBLISHED_SIZE and not options.generator else ()
+        found.append(Load("size", size, full_load(size, replicas, options.spins), chosen + more))
+    for size in COUNTED_SIZES:
+        for samples in COUNTS if size in options.size else ():
+            if replicas * samples * size**3 <= 4 * options.spins:
+                found.append(Load("samples", size, samples, chosen if (size, samples) == ONE_SYSTEM else chosen[:1]))
+    return found
+
+
+def stage_with_kernels(options, others):
+    """The one stage that has several, where it runs, and {parts of a launch: the wished kernels that have these}."""
+    for stage in reversed(others):
+        platform, offered = probe(stage, options)
+        groups = {}
+        for values, parts in offered:
+            kernels = groups.setdefault(tuple(parts), [])
+            if values["kernel"] in (options.kernel or SPIN_GLASS.rows["kernel"]) and values["kernel"] not in kernels:
+                kernels.append(values["kernel"])
+        groups = {parts: kernels for parts, kernels in groups.items() if kernels}
+        if groups:
+            return stage, platform, groups
+    raise Failure("--words: none of the chosen stages has such a launch")
+
+
+def trials(parts, options, load):
+    """What is tried for kernels whose launches have these parts."""
+    found = {part: SPIN_GLASS.trials[part] for part in parts}
+    # What matters least is left to the stage: threads where there are many points, parting replicas where the words of
+    # many samples keep the GPU busy. run_benchmark() leaves out what is None.
+    if "threads" in parts:
+        found["threads"] = THREADS if load.figure == "size" else None
+    if load.samples >= WIDEST:
+        found["replicas_together"] = None
+    return found | {part: getattr(options, part) for part in parts if getattr(options, part)}
+
+
+def sweeps_of(load, replicas, platform, options):
+    """So many that a timing takes the device some 20 ms; a kernel's start takes 2 us."""
+    if options.sweeps:
+        return options.sweeps
+    seconds = max(1e-13 * replicas * load.samples * load.size**3, 2e-6)
+    return max(1, round(20e-3 / seconds)) if platform == "gpu" else 2
+
+
+def make_point(load, launch, problem, tried):
+    ps = launch.median * 1e9 / SPIN_GLASS.spins(problem)
+    words = ("generator", "kernel", "samples_per_word", "threads", "cluster", "replicas_together")
+    return {
+        "figure": load.figure,
+        "size": load.size,
+        "samples": load.samples,
+        **{name: launch.values[name] for name in words},
+        "replicas": problem["replicas"],
+        "sweeps": problem["sweeps"],
+        "ms_per_sweep": launch.median,
+        "ps_per_flip": ps,
+        "tried": tried,  # launches
+        "checked_at": "",  # the M with which the bits were compared with stage 00's at this L
+    }
+
+
+def kind(launch):
+    return launch.values["generator"], launch.values["kernel"]
+
+
+def best_launches(launches):
+    """The fastest launch of every kernel and generator."""
+    best = {}
+    for launch in launches:
+        if kind(launch) not in best or launch.median < best[kind(launch)].median:
+            best[kind(launch)] = launch
+    return list(best.values())
+
+
+class Measurement:
+    """What one call of this tool finds."""
+
+    def __init__(self, options, reference, stage, platform, groups, base):
+        self.options, self.reference, self.stage, self.platform = options, reference, stage, platform
+        self.groups, self.base = groups, base
+        self.points, self.wrong = [], []
+        self.copy = self.device = self.build_type = None
+
+    def measure(self, load):
+        """Times every kernel's best launch for a load, and compares their bits."""
+        sweeps = sweeps_of(load, self.base["replicas"], self.platform, self.options)
+        problem = load.problem(self.base) | {"sweeps": sweeps}
+        timed = []  # (point, the name of its launch, the parts of its kernel's launches)
+        for parts, kernels in self.groups.items():
+            progress(f"{self.stage.name}: L = {load.size}, {load.samples} samples, {', '.join(kernels)}")
+            try:
+                timed += self.measure_kernels(load, parts, kernels, problem)
+            except Failure as failure:  # of one kernel: the others' times are worth having
+                self.wrong.append(f"L = {load.size}, {', '.join(kernels)}: {failure}")
+        self.points += [point for point, _, _ in timed]
+        if load.figure == "size" or (load.size, load.samples) == ONE_SYSTEM:
+            try:
+                self.check(load, timed)
+            except Failure as failure:
+                self.wrong.append(f"L = {load.size}: {failure}")
+
+    def measure_kernels(self, load, parts, kernels, problem):
+        more = {"kernel": kernels, "generator": list(load.generators)} | trials(parts, self.options, load)
+        here = {"device": self.options.device, "checked": False}
+        brief = {"sweeps": max(1, problem["sweeps"] // 4), "repetitions": 1}
+        first = self.copy is None
+        report = run_benchmark(self.stage, copy=first, **here, **(problem | more | brief))
+        if first:
+            self.copy, self.device, self.build_type = report.copy_gb_per_s, report.device, report.build_type
+        tried = [launch for launch in report.launches if not launch.refused]
+        names = [launch.name for launch in best_launches(tried)]
+        if not names:
+            return []
+        settings = problem | more | {"repetitions": self.options.repetitions}
+        return [
+            (make_point(load, launch, problem, [kind(one) for one in tried].count(kind(launch))), launch.name, parts)
+            for launch in run_benchmark(self.stage, only=names, **here, **settings).launches
+        ]
+
+    def check(self, load, timed):
+        """Compares the bits of what measure() has timed with stage 00's, in a problem of the same L."""
+        most = max(1, CHECKED_SPINS // (self.base["replicas"] * load.size**3))
+        here = load.problem(self.base) | {"samples": min(load.samples, most), "sweeps": CHECKED_SWEEPS}
+        progress(f"{self.reference.name}: L = {load.size}")
+        generators = {"generator": list(load.generators), "repetitions": 1}
+        report = run_benchmark(self.reference, copy=False, **here, **generators)
+        expected = {launch.values["generator"]: launch.hash for launch in report.launches}
+        for parts, kernels in self.groups.items():
+            progress(f"{self.stage.name}: L = {load.size}, comparing bits of {', '.join(kernels)}")
+            here_chosen = {name: point for point, name, its_parts in timed if its_parts == parts}
+            if not here_chosen:
+                continue
+            settings = here | generators | {"kernel": kernels} | trials(parts, self.options, load)
+            report = run_benchmark(self.stage, device=self.options.device, only=list(here_chosen), **settings)
+            for launch in report.launches:
+                point = here_chosen.get(launch.name)
+                right = expected[launch.values["generator"]]
+                reason = launch.wrong or launch.refused
+                if not reason and launch.hash != right:
+                    reason = f"wrong bits: hash {launch.hash}, stage 00 has {right}"
+                if reason:
+                    self.wrong.append(f"L = {load.size}, {SPIN_GLASS.row_in_words(launch.values)}: {reason}")
+                elif point:
+                    point["checked_at"] = here["samples"]
+
+    def result(self, command):
+        return {
+            "format": "psFlip words, version 1",
+            "command": command,
+            "date": datetime.date.today().isoformat(),
+            "device": {"platform": self.platform, "name": self.device},
+            "build_type": self.build_type,
+            "copy_gb_per_s": self.copy,
+            "repetitions": self.options.repetitions,
+            "temperature": self.base["temperature"],
+            "seed": self.base["seed"],
+            "replicas": self.base["replicas"],
+            "wrong": self.wrong,
+            "points": self.points,
+        }
+
+
+# What has to be known about a flip, from counting.
+
+
+STREAM_BYTES = {"minstd": 8, "philox": 0}  # read and written for the draws of a site, whatever R is
+
+
+def predicted_bytes(point):
+    """Bytes a flip that have to cross the memory bus, caches being ideal. In bytes for 32 samples of one replica: a
+    kernel that does half a sweep moves own spins in and out and the other colour's in, and six couplings for all
+    replicas; fused moves every spin and coupling once a sweep; the others once in all the sweeps of a launch."""
+    replicas, kernel = point["replicas"], point["kernel"]
+    moved = 12 + 24 / replicas if kernel in ("update", "wide") else 8 + 12 / replicas
+    moved += STREAM_BYTES[point["generator"]] / replicas / (point["samples_per_word"] / 32)
+    return moved / 32 / (point["sweeps"] if kernel in ("resident", "small") else 1)
+
+
+def bounds(result, generator=GENERATORS[0]):
+    """{what it would take: ps a flip}, with the widest words."""
+    replicas, copy = result["replicas"], result["copy_gb_per_s"]
+    point = {"replicas": replicas, "generator": generator, "samples_per_word": WIDEST, "sweeps": 1}
+    found = {}
+    for text, kernel in (("half a sweep at a time", "wide"), ("a sweep at a time", "fused")):
+        moved = predicted_bytes(point | {"kernel": kernel})
+        found[f"{text}: {32 * moved:g} B for 32 flips at the speed of a copy"] = moved / copy * 1e3
+    logic = LOGIC.get(result["device"]["name"])
+    if logic:
+        found[f"{OPERATIONS} logic operations for 32 flips"] = OPERATIONS / 32 / logic * 1e12
+    return found
+
+
+# What is shown.
+
+
+def read_result(folder):
+    result = json.loads((folder / f"{NAME}.json").read_text())
+    if result["wrong"]:
+        raise Failure(f"{folder.name}/{NAME}.json holds wrong results: not to be published")
+    return result
+
+
+def select(points, **wanted):
+    return [point for point in points if all(point[key] == value for key, value in wanted.items())]
+
+
+def fastest(points):
+    return min(points, key=lambda point: point["ps_per_flip"], default=None)
+
+
+def ps(point):
+    return table.significant(point["ps_per_flip"], 3) if point else "-"
+
+
+def launch_of(point):
+    return f"{point['kernel']}, {table.word_launch(point)}" if point else "-"
+
+
+def over_size(points, generator, kernel=None):
+    """{L: the fastest point}, of a kernel or all, with the GPU full."""
+    here = [point for point in select(points, figure="size", generator=generator)
+            if kernel in (None, point["kernel"])]  # fmt: skip
+    return {size: fastest(select(here, size=size)) for size in sorted({point["size"] for point in here})}
+
+
+def over_samples(points, generator, size, kernel=None):
+    """{M: the fastest point}, of a kernel or all."""
+    here = [point for point in select(points, figure="samples", generator=generator, size=size)
+            if kernel in (None, point["kernel"])]  # fmt: skip
+    return {samples: fastest(select(here, samples=samples)) for samples in sorted({p["samples"] for p in here})}
+
+
+def missed(found):
+    """'yes' if all of these (name, point, its target) keep to it, else which do not."""
+    late = [name for name, point, target in found if point and point["ps_per_flip"] > target]
+    return f"no: {', '.join(late)}" if late else "yes"
+
+
+def target_rows(result):
+    """A row of text for each target: the best kernels beside it."""
+    points, rows = result["points"], []
+    cases = [
+        (str(size), limit, {g: over_size(points, g).get(size) for g in GENERATORS},
+         {g: over_size(points, g, LESSON).get(size) for g in GENERATORS})
+        for size, limit in TARGETS.items()
+    ]  # fmt: skip
+    size, samples = ONE_SYSTEM
+    one = {g: over_samples(points, g, size).get(samples) for g in GENERATORS}
+    cases.append((f"{size}, {samples} samples", ONE_SYSTEM_TARGET, one, dict.fromkeys(GENERATORS)))
+    for name, limit, best, lesson in cases:
+        if any(best.values()):
+            found = [(GENERATOR_NAMES[g], best[g], limit) for g in GENERATORS]
+            found += [(f"lesson with {GENERATOR_NAMES[g]}", lesson[g], LESSON_TARGET) for g in GENERATORS]
+            both = " / ".join([f"{limit:g}", *([f"{LESSON_TARGET:g}"] if any(lesson.values()) else [])])
+            cells = [cell for g in GENERATORS for cell in (ps(best[g]), launch_of(best[g]))]
+            rows.append([name, *cells, *(ps(lesson[g]) for g in GENERATORS), both, missed(found)])
+    return rows
+
+
+GENERATOR_NAMES = {"philox": "Philox", "minstd": "MINSTD", "parisi-rapuano": "Parisi-Rapuano", "mt19937": "MT19937"}
+TARGET_HEADINGS = ["L", "Philox", "by", "MINSTD", "by", "lesson, Philox", "lesson, MINSTD", "target", "met"]
+TARGET_NUMBERS = [True, True, False, True, False, True, True, True, False]
+
+
+def caption(result):
+    full = select(result["points"], figure="size")
+    counts = sorted({point["samples"] for point in full})
+    shown = f"{counts[0]:,} to {counts[-1]:,}" if len(counts) > 1 else f"{counts[0]:,}"
+    return (
+        f"ps a flip, median of {result['repetitions']} runs of the fastest launch, {result['replicas']} replicas, "
+        f"T = {result['temperature']:g}, {shown} samples, on {result['device']['name']} (copy: "
+        f"{result['copy_gb_per_s']:,.0f} GB/s); `{result['command']}` on {result['date']}."
+    )
+
+
+def targets_markdown(folder):
+    result = read_result(folder)
+    remark = "Target: of the best kernel / of the lesson's (update, k = 32). k: samples that are bits of one word."
+    text = table.as_markdown(TARGET_HEADINGS, target_rows(result), TARGET_NUMBERS)
+    return f"{text}\n\n{remark} {caption(result)}"
+
+
+def published_rows(result):
+    points, copy, rows = result["points"], result["copy_gb_per_s"], []
+    for code, generator, published, on_titan in PUBLISHED:
+        here = over_size(points, generator).get(PUBLISHED_SIZE)
+        if here:
+            ratio, bandwidth = published / here["ps_per_flip"], copy / TITAN_GB_PER_S if on_titan else 1
+            rows.append([code, "GTX Titan" if on_titan else "NVIDIA H200", f"{published:g}", GENERATOR_NAMES[generator],
+                         ps(here), table.factor(ratio), f"{bandwidth:.1f}" if on_titan else "1",
+                         table.factor(ratio / bandwidth)])  # fmt: skip
+    return rows
+
+
+def published_markdown(folder):
+    result = read_result(folder)
+    headings = ["code", "on", "ps/flip", "here with", "ps/flip", "ratio", "of it bandwidth", "what remains"]
+    text = table.as_markdown(headings, published_rows(result), [False, False, True, False, True, True, True, True])
+    return (
+        f"{text}\n\nHere: L = {PUBLISHED_SIZE} on {result['device']['name']}, {result['date']}. The times on the GTX "
+        f"Titan are the paper's; its memory has {TITAN_GB_PER_S} GB/s by data sheet, set against "
+        f"{result['copy_gb_per_s']:,.0f} GB/s that a copy reaches here. The other codes were timed on an H200 too, but "
+        "not in this run; two of them update a 2D lattice."
+    )
+
+
+def stalls(row):
+    """What a warp waits for when it cannot issue: {reason: share}, the largest first."""
+    found = {key.removeprefix("stall_").replace("_", " "): value for key, value in row.items()
+             if key.startswith("stall_")}  # fmt: skip
+    total = sum(found.values()) or 1
+    return {name: found[name] / total for name in sorted(found, key=found.get, reverse=True)}
+
+
+LIMITS = {"dram_percent": "DRAM", "l2_percent": "L2", "alu_percent": "logic", "issue_percent": "issue"}
+BUSY = 80  # % of its peak: what limits a kernel, and else it is waiting
+
+
+def limit_of(row):
+    """What limits a kernel, from its counters."""
+    key = max(LIMITS, key=lambda name: row[name])
+    return f"{LIMITS[key]}, {row[key]:.0f} %" if row[key] >= BUSY else "latency"
+
+
+def kernel_rows(rows):
+    """A row of text a profiled launch."""
+    body = []
+    for row in rows:
+        moved = row["dram_read_bytes"] + row["dram_written_bytes"]
+        first = ", ".join(f"{name} {100 * share:.0f} %" for name, share in list(stalls(row).items())[:3])
+        figures = (predicted_bytes(row), moved / row["flips"], row["l2_bytes"] / row["flips"])
+        percents = [f"{row[name]:.0f}" for name in (*LIMITS, "warps_per_sm")]
+        body.append([row["kernel"], str(row["size"]), f"{row['samples']:,}", table.word_launch(row), ps(row),
+                     *(table.significant(value, 3) for value in figures), *percents, limit_of(row), first])  # fmt: skip
+    return body
+
+
+def kernels_markdown(folder):
+    counters = json.loads((folder / COUNTERS).read_text())
+    headings = ["kernel", "L", "samples", "launch", "ps/flip", "B/flip predicted", "DRAM B/flip", "L2 B/flip",
+                "DRAM, %", "L2, %", "logic, %", "issue, %", "warps of 64", "limited by", "warps wait for"]  # fmt: skip
+    numbers = [False, True, True, False] + 9 * [True] + 2 * [False]
+    text = table.as_markdown(headings, kernel_rows(counters["rows"]), numbers)
+    return (
+        f"{text}\n\nPhilox, on {counters['device']['name']}. Bytes as Nsight Compute counts them, for all sweeps of a "
+        f"launch; % of the peak. Limited by: what is busiest, if for {BUSY} % or more. Warps wait for: of the cycles "
+        "in which a warp could not issue."
+    )
+
+
+def as_text(result):
+    rows = [TARGET_HEADINGS, *target_rows(result)]
+    widths = [max(len(row[i]) for row in rows) for i in range(len(TARGET_HEADINGS))]
+    lines = ["  ".join(cell.rjust(width) if number else cell.ljust(width)
+                       for cell, width, number in zip(row, widths, TARGET_NUMBERS)).rstrip()
+             for row in rows]  # fmt: skip
+    return "\n".join(lines)
+
+
+def command(options):
+    """What to type for the same run."""
+    words = ["common/run --words DIR"]
+    for name in ("size", "spins", "sweeps", "generator", "kernel", "samples_per_word", "threads", "cluster",
+                 "replicas_together", "replicas", "temperature", "seed", "repetitions", "device"):  # fmt: skip
+        value = getattr(options, name)
+        if value not in (None, []):
+            text = ",".join(map(str, value)) if isinstance(value, list) else str(value)
+            words.append(f"--{name.replace('_', '-')} {text}")
+    return " ".join(words)
+
+
+def main(options):
+    import draw
+
+    reference, others = chosen_stages(SPIN_GLASS, options)
+    stage, platform, groups = stage_with_kernels(options, others)
+    gpu = platform == "gpu"
+    asked = command(options)
+    options.size = options.size or [size for size in sorted(SIZES + OTHER_SIZES) if gpu or size <= LARGEST_ON_CPU]
+    options.spins = options.spins or (2**32 if gpu else 2**17)
+    options.repetitions = options.repetitions or 3
+    sweeps = options.sweeps
+    base = {name: value for name, value in fill_defaults(SPIN_GLASS, options, platform).items()
+            if name not in ("size", "sweeps", "samples")}  # fmt: skip
+    options.sweeps = sweeps  # else as many as a timing needs
+    options.words.mkdir(parents=True, exist_ok=True)
+    measurement = Measurement(options, reference, stage, platform, groups, base)
+    for one in loads(options, base["replicas"]):
+        measurement.measure(one)
+    progress("")
+    if not measurement.points:
+        raise Failure(f"--words: {measurement.wrong[0] if measurement.wrong else 'every launch was refused'}")
+    result = measurement.result(asked)
+    print(as_text(result), caption(result), sep="\n\n")
+    for line in measurement.wrong:
+        print(f"*** WRONG RESULT *** {stage.name}, {line}")
+    sizes.write(options.words / f"{NAME}.csv", measurement.points)
+    (options.words / f"{NAME}.json").write_text(json.dumps(result, indent=1) + "\n")
+    print(f"\nwritten: {NAME}.csv {NAME}.json")
+    draw.draw_if_possible(options.words, f"{NAME}.json")
+    return 1 if measurement.wrong else 0
