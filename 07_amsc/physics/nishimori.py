@@ -1,0 +1,127 @@
+#!/usr/bin/env python3
+"""The Nishimori line, tanh(1/T) = 2p - 1 with p the fraction of couplings J = +1, where much is exact.
+
+From the ordered start, which there is as good as equilibrium for all that a gauge transformation leaves as it is,
+[e(t)] = -3 tanh(1/T) at every t. Once the magnetisation no longer depends on the start, [m^2] = [q^2]: compared at the
+last sweep. One run a temperature, so numbers of one time are independent, and their chi^2 is one; those of one run are
+not. The program measures after whole sweeps; that half-sweeps keep the energy, its tests show (common/spin_glass/
+physics.cpp).
+
+Exit code 0: all agrees; 1: a pull is larger than 4.5, or a chi^2 has a probability below 10^-4; 2: bad input.
+"""
+
+import math
+import sys
+
+from runs import (
+    call,
+    chi_squared_tail,
+    comparison,
+    describe,
+    error_of_groups,
+    mean,
+    parse,
+    parser,
+    print_comparisons,
+    print_table,
+    problem,
+    read_table,
+    simulate_all,
+    verdict,
+    write,
+)
+
+LARGEST_PULL = 4.5  # there are some hundred of them, with errors from some hundred groups
+LEAST_PROBABILITY = 1e-4
+SOURCE = "exact, any L >= 4"
+
+
+def fraction(temperature):
+    """p on the Nishimori line."""
+    return (1 + math.tanh(1 / temperature)) / 2
+
+
+def difference(file, options):
+    """[q^2] - [m^2] after the last sweep, and its error. Both are of the same samples and go up and down together, so
+    the error is that of their difference, sample by sample."""
+    last = str(options.sweeps)
+    rows = read_table(file, lambda row: row["sweep"] == last)[1]
+    sites, replicas = options.size**3, options.replicas
+    of_samples = []
+    for start in range(0, len(rows), replicas):
+        sample = rows[start : start + replicas]
+        m2 = mean([(row["magnetisation"] / sites) ** 2 for row in sample])
+        overlaps = [row[f"overlap_{b}"] for row in sample for b in range(1, replicas)]
+        q2 = mean([(overlap / sites) ** 2 for overlap in overlaps if overlap is not None])
+        of_samples.append(q2 - m2)
+    return mean(of_samples), error_of_groups(of_samples, options.samples_per_stream)
+
+
+def evaluate(temperature, run, states, options):
+    expected = -3 * math.tanh(1 / temperature)
+    value, error = difference(states, options)
+    return {
+        "temperature": temperature,
+        "p": fraction(temperature),
+        "energy": [
+            {"sweep": row["sweep"]}
+            | comparison(f"e({row['sweep']}), T = {temperature:g}", row["e"], row["e_error"], expected, 0, SOURCE)
+            for row in run.rows
+        ],
+        "m2": [[row["sweep"], row["m2"], row["m2_error"]] for row in run.rows],
+        "q2": [[row["sweep"], row["q2"], row["q2_error"]] for row in run.rows],
+        "q2_minus_m2": comparison(f"[q^2] - [m^2], T = {temperature:g}", value, error, 0, 0, SOURCE),
+    }
+
+
+def chi_squared(pulls):
+    squares = sum(pull**2 for pull in pulls)
+    return {"chi_squared": squares, "degrees": len(pulls), "probability": chi_squared_tail(squares, len(pulls))}
+
+
+def parse_options(arguments):
+    temperatures = [0.8, 1.0, 1.2, 1.4, 1.6, 1.8, 2.0, 2.5, 3.0]
+    return parse(parser(__doc__, size=12, samples=4096, sweeps=262144, measure="log", temperatures=temperatures),
+                 arguments)  # fmt: skip
+
+
+def main(arguments):
+    options = parse_options(arguments)
+    wanted = []
+    for number, temperature in enumerate(options.temperatures):
+        on_line = {"ferromagnetic-fraction": fraction(temperature), "start": "ordered"}
+        one = problem(options, temperature, options.seed + number, **on_line)
+        wanted.append((f"nishimori_T{temperature:g}_seed{options.seed + number}", one, ["output"]))
+    runs = simulate_all(wanted, options)
+    result = describe("nishimori", arguments, runs)
+    all_of_them = [
+        evaluate(temperature, run, options.folder / f"{name}.output.csv", options)
+        for temperature, run, (name, _, _) in zip(options.temperatures, runs, wanted)
+    ]
+    result["temperatures"] = all_of_them
+    tests = {}
+    for same_time in zip(*(one["energy"] for one in all_of_them)):
+        tests[f"e({same_time[0]['sweep']})"] = chi_squared([one["pull"] for one in same_time])
+    tests["[q^2] - [m^2]"] = chi_squared([one["q2_minus_m2"]["pull"] for one in all_of_them])
+    result["chi_squared"] = tests
+    write(result, options.json)
+
+    pulls = [one for temperature in all_of_them for one in [*temperature["energy"], temperature["q2_minus_m2"]]]
+    print_comparisons([one[-1] for one in (temperature["energy"] for temperature in all_of_them)]
+                      + [one["q2_minus_m2"] for one in all_of_them])  # fmt: skip
+    print()
+    print_table(["over temperatures", "chi^2", "degrees", "probability"],
+                [[what, f"{one['chi_squared']:.2f}", str(one["degrees"]), f"{one['probability']:.3f}"]
+                 for what, one in tests.items()])  # fmt: skip
+    largest = max(pulls, key=lambda one: abs(one["pull"]))
+    print(f"\nlargest of {len(pulls)} pulls: {largest['what']}, {largest['pull']:+.2f}")
+    code = verdict(pulls, LARGEST_PULL)
+    for what, one in tests.items():
+        if not one["probability"] >= LEAST_PROBABILITY:
+            print(f"*** DISAGREES *** chi^2 of {what}: probability {one['probability']:.2g}", file=sys.stderr)
+            code = 1
+    return code
+
+
+if __name__ == "__main__":
+    call(main, "nishimori")

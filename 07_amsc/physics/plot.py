@@ -1,0 +1,131 @@
+#!/usr/bin/env python3
+"""Draws e(t) and xi_12(t) of quench.json, and the deviations from the Nishimori line's energy of nishimori.json.
+
+    plot.py common/results/h200/physics
+
+makes quench_energy.svg, quench_coherence.svg and nishimori.svg in that folder, of what is there. Needs matplotlib.
+"""
+
+import sys
+from pathlib import Path
+
+from runs import Failure, call, read
+from quench import KNOWN, LITERATURE, MEASURED
+
+
+def positive(rows, name):
+    """Sweeps, values and errors of the rows that a logarithmic axis can show."""
+    rows = [row for row in rows if row["sweep"] > 0 and row[name] is not None]
+    return [[row[key] for row in rows] for key in ("sweep", name, f"{name}_error")]
+
+
+def known(temperature, quantity):
+    """Sweeps, values and errors measured with L = 32."""
+    rows = [row[1:] for row in KNOWN.get(temperature, []) if row[0] == quantity]
+    return [list(column) for column in zip(*rows)]
+
+
+def title(result):
+    one = result["temperatures"][0]
+    replicas = result["problem"]["replicas"]
+    return f"L = {result['problem']['size']}, {one['samples']} samples of {replicas} replicas, " \
+           f"{result['device']['name']}"  # fmt: skip
+
+
+def draw_energy(result, file):
+    from plots import plt, save  # needs matplotlib
+
+    figure, axes = plt.subplots(figsize=(7, 4.5))
+    for number, one in enumerate(result["temperatures"]):
+        t, e, errors = positive(one["rows"], "e")
+        axes.errorbar(t, e, errors, fmt="o-", color=f"C{number}", markersize=3, linewidth=1,
+                      label=f"T = {one['temperature']:g}")  # fmt: skip
+        if known(one["temperature"], "e"):
+            t, e, errors = known(one["temperature"], "e")
+            axes.errorbar(t, e, errors, fmt="s", color=f"C{number}", markerfacecolor="none", markersize=8,
+                          label=f"T = {one['temperature']:g}, {MEASURED}")  # fmt: skip
+    axes.set(xscale="log", xlabel="t: sweeps after the quench", ylabel="e: energy a site", title=title(result))
+    axes.grid(alpha=0.3)
+    axes.legend()
+    save(figure, file)
+
+
+def draw_coherence(result, file):
+    from plots import plt, save  # needs matplotlib
+
+    figure, axes = plt.subplots(figsize=(7, 5))
+    for number, one in enumerate(result["temperatures"]):
+        temperature, colour, fit = one["temperature"], f"C{number}", one["fit"]
+        t, xi, errors = positive(one["rows"], "xi_12")
+        label = f"T = {temperature:g}"
+        axes.errorbar(t, xi, errors, fmt="o", color=colour, markersize=4, label=label)
+        if known(temperature, "xi_12"):
+            axes.errorbar(*known(temperature, "xi_12"), fmt="s", color=colour, markerfacecolor="none", markersize=9,
+                          label=f"{label}, {MEASURED}")  # fmt: skip
+        if not fit:
+            continue
+        first, last = fit["first_sweep"], fit["last_sweep"]
+        ends = [first, last]
+        axes.plot(ends, [fit["b"] * end ** (1 / fit["z"]) for end in ends], color=colour, linewidth=1.5,
+                  label=f"{label}, fit: z = {fit['z']:.2f} $\\pm$ {fit['z_error']:.2f}")  # fmt: skip
+        if temperature in LITERATURE:
+            # Only the slope is known: through the fit's value in the middle of its times.
+            z, z_error = LITERATURE[temperature]
+            middle = (first * last) ** 0.5
+            height = fit["b"] * middle ** (1 / fit["z"])
+            ends = [first / 8, last * 4]
+            axes.plot(ends, [height * (end / middle) ** (1 / z) for end in ends], "--", color=colour, linewidth=1,
+                      label=f"{label}, slope of arXiv:0811.2864: z = {z:g} $\\pm$ {z_error:g}")  # fmt: skip
+    axes.set(xscale="log", yscale="log", xlabel="t: sweeps after the quench", ylabel=r"$\xi_{12}$", title=title(result))
+    ticks = [tick for tick in (0.5, 1, 2, 3, 4, 5, 6, 8, 10) if axes.get_ylim()[0] <= tick <= axes.get_ylim()[1]]
+    axes.set_yticks(ticks, [f"{tick:g}" for tick in ticks])
+    axes.minorticks_off()
+    axes.grid(alpha=0.3)
+    axes.legend(fontsize="small", loc="center left", bbox_to_anchor=(1, 0.5))
+    save(figure, file)
+
+
+def draw_nishimori(result, file):
+    from plots import plt, save  # needs matplotlib
+
+    figure, axes = plt.subplots(figsize=(7, 4))
+    count = len(result["temperatures"])
+    for number, one in enumerate(result["temperatures"]):
+        # Side by side, and sweep 0 has to be somewhere on a logarithmic axis.
+        shift = 2 ** (0.6 * (number / count - 0.5))
+        t = [(row["sweep"] or 0.5) * shift for row in one["energy"]]
+        values = [1e3 * (row["value"] - row["reference"]) for row in one["energy"]]
+        axes.errorbar(t, values, [1e3 * row["error"] for row in one["energy"]], fmt="o", markersize=3, linewidth=1,
+                      label=f"T = {one['temperature']:g}")  # fmt: skip
+    axes.axhline(0, color="black", linewidth=0.8)
+    axes.set(xscale="log", xlabel="t (0 at the left)", ylabel=r"$10^3$ ([e(t)] + 3 tanh(1/T))",
+             title=f"Nishimori line, L = {result['problem']['size']}, {result['problem']['samples']} samples of "
+                   f"{result['problem']['replicas']} replicas")  # fmt: skip
+    axes.grid(alpha=0.3)
+    axes.legend(fontsize="small", loc="center left", bbox_to_anchor=(1, 0.5))
+    save(figure, file)
+
+
+PICTURES = [
+    ("quench", "quench_energy.svg", draw_energy),
+    ("quench", "quench_coherence.svg", draw_coherence),
+    ("nishimori", "nishimori.svg", draw_nishimori),
+]
+
+
+def main(arguments):
+    if len(arguments) != 1 or arguments[0].startswith("-"):
+        print(__doc__.strip())
+        return 0 if arguments in (["-h"], ["--help"]) else 2
+    folder = Path(arguments[0])
+    there = [one for one in PICTURES if (folder / f"{one[0]}.json").exists()]
+    if not there:
+        raise Failure(f"{folder} has neither quench.json nor nishimori.json")
+    for name, picture, draw in there:
+        draw(read(folder / f"{name}.json", name), folder / picture)
+        print(folder / picture)
+    return 0
+
+
+if __name__ == "__main__":
+    call(main, "plot")
