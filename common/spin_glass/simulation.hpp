@@ -26,8 +26,7 @@ enum class Kernel { update, wide, fused, resident, small };
 inline constexpr std::array indexings{Indexing::standard, Indexing::bitwise, Indexing::standard_grid, Indexing::sliced,
                                       Indexing::sliced_grid};
 inline constexpr std::array loads{Load::plain, Load::readonly, Load::texture};
-inline constexpr std::array kernels{Kernel::update, Kernel::wide, Kernel::fused, Kernel::resident,
-                                   Kernel::small};
+inline constexpr std::array kernels{Kernel::update, Kernel::wide, Kernel::fused, Kernel::resident, Kernel::small};
 /// "standard", "bitwise", "standard-grid", "sliced", "sliced-grid"
 std::string_view name(Indexing indexing);
 /// "plain", "readonly", "texture"
