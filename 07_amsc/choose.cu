@@ -80,9 +80,10 @@ std::vector<Launch> possible_launches(const Problem& problem, const Launch& wish
     for (int k = 32; k <= most_samples; k *= 2) {
       if (k > 32 && problem.samples_per_stream % k != 0) continue;  // a word is for one stream
       Launch launch{.device = wish.device, .kernel = kernel, .samples_per_word = k};
+      const bool parts = k == 32 && kernel != Kernel::resident;  // a cluster can take some of the replicas
       if (!clusters) launches.push_back(launch);
       for (int cluster = 1; clusters && cluster <= limits.cluster; ++cluster) {
-        for (int together = k == 32 ? 1 : replicas; together <= replicas; together *= 2) {
+        for (int together = parts ? 1 : replicas; together <= replicas; together *= 2) {
           launch.cluster = cluster;
           launch.replicas_together = together;
           if (possible(problem, launch, limits)) launches.push_back(launch);
@@ -138,10 +139,7 @@ double expected(const Problem& problem, const Launch& launch, const Limits& limi
     return std::ceil(blocks / places) * (1e-6 + 1.3e-6 * threads / 1024 * std::sqrt(*launch.replicas_together));
   }
   const double sharing = std::clamp(std::floor(limits.shared_bytes / (bytes + 1024)), 1.0, 4.0);
-  const double ps = (k == 32   ? 0.093e-12
-                     : k == 64 ? 0.070e-12
-                               : 0.057e-12) *
-                    (1 + 0.06 * (cluster - 1)) * (parts > 1 ? 2 : 1);
+  const double ps = (k == 32 ? 0.093e-12 : k == 64 ? 0.070e-12 : 0.057e-12) * (1 + 0.06 * (cluster - 1));
   const double shared_by = std::min(sharing, std::ceil(blocks / places));
   return std::ceil(blocks / (places * shared_by)) * shared_by * (flips / blocks * ps * 132 + 1e-6);
 }

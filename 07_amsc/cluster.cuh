@@ -12,6 +12,7 @@ namespace psflip::PSFLIP_PLATFORM {
 /// The blocks whose shared memory a thread can reach.
 class Cluster {
  public:
+  static constexpr bool exists = true;
   __device__ int ranks() const { return static_cast<int>(group_.num_blocks()); }
   __device__ int rank() const { return static_cast<int>(group_.block_rank()); }
   /// Where `mine`, in this block's shared memory, lies in that of another.
@@ -32,6 +33,7 @@ class Cluster {
 
 class Cluster {
  public:
+  static constexpr bool exists = false;
   __device__ int ranks() const { return 1; }
   __device__ int rank() const { return 0; }
   template <class T>

@@ -127,18 +127,18 @@ class ClusterSimulation : public MultispinSimulation<Generator> {
 };
 
 /// Engine<generator, units, replicas, interleaved, blocks> for a problem with 1, 2 or 4 replicas. A word has one of
-/// these numbers of units.
-template <template <class, int, int, int, int> class Engine, int... all_units>
+/// these numbers of units. `parts`: a system may have some of the replicas only.
+template <template <class, int, int, int, int> class Engine, bool parts, int... all_units>
 std::unique_ptr<spin_glass::Simulation> make_clusters(const spin_glass::Problem& problem,
                                                       const spin_glass::Launch& launch) {
   return with_generator(problem.generator, [&]<class Generator>() {
     return with_constant<1, 2, 4>(static_cast<int>(problem.replicas), [&]<int replicas>() {
       return with_constant<all_units...>(
           *launch.samples_per_word / Packing::bits, [&]<int units>() -> std::unique_ptr<spin_glass::Simulation> {
-            if constexpr (units == 1 && replicas > 1)
+            if constexpr (parts && units == 1 && replicas > 1)
               if (launch.replicas_together == 1)
                 return make_multispin<Engine<Generator, units, replicas, 1, 1>>(problem, launch, 1, replicas);
-            if constexpr (units == 1 && replicas > 2)
+            if constexpr (parts && units == 1 && replicas > 2)
               if (launch.replicas_together == 2)
                 return make_multispin<Engine<Generator, units, replicas, 2, 1>>(problem, launch, 2, replicas / 2);
             constexpr int interleaved = std::min(replicas, filling<units>);

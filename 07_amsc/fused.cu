@@ -149,7 +149,7 @@ std::size_t fused_bytes(const Problem& problem, const Launch& launch) {
 }
 
 std::unique_ptr<Simulation> make_fused(const Problem& problem, const Launch& launch) {
-  return make_clusters<FusedSimulation, 1, 2>(problem, launch);
+  return make_clusters<FusedSimulation, true, 1, 2>(problem, launch);
 }
 
 }  // namespace psflip::PSFLIP_PLATFORM

@@ -15,13 +15,14 @@ namespace {
 
 using namespace spin_glass;
 
-/// A cluster takes a system: a word and `blocks` elements of replicas of it, all there are or one. A thread takes the
-/// sites of a column, every blockDim.z-th of them. `alone`: the cluster is one thread block.
+/// A cluster takes a system: a word and all its replicas, in `blocks` elements. A thread takes the sites of a column,
+/// every blockDim.z-th of them. `alone`: the cluster is one thread block.
 template <class Generator, int units, int replicas, int interleaved, int blocks, bool alone>
 __global__ void __launch_bounds__(blocks* units > 1 ? 512 : 1024) update_resident(const Work work) {
   using Element = Spins<units, interleaved>;
   using Bond = Bonds<units>;
   extern __shared__ uint4 memory[];
+  if constexpr (!alone && !Cluster::exists) return;  // nobody will launch it
   const Cluster cluster;
   const int size = work.layout.size;
   const Strip strip{size, alone ? 1 : cluster.ranks(), alone ? 0 : cluster.rank()};
@@ -128,7 +129,7 @@ std::size_t resident_bytes(const Problem& problem, const Launch& launch) {
 }
 
 std::unique_ptr<Simulation> make_resident(const Problem& problem, const Launch& launch) {
-  return make_clusters<ResidentSimulation, 1, 2, 4>(problem, launch);
+  return make_clusters<ResidentSimulation, false, 1, 2, 4>(problem, launch);
 }
 
 }  // namespace psflip::PSFLIP_PLATFORM

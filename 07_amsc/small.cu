@@ -106,7 +106,7 @@ std::size_t small_bytes(const Problem& problem, const Launch& launch) {
 }
 
 std::unique_ptr<Simulation> make_small(const Problem& problem, const Launch& launch) {
-  return make_clusters<SmallSimulation, 1>(problem, launch);
+  return make_clusters<SmallSimulation, true, 1>(problem, launch);
 }
 
 }  // namespace psflip::PSFLIP_PLATFORM

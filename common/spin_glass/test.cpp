@@ -105,7 +105,8 @@ bool promised_by_kernels(const Problem& problem, const Launch& launch) {
         continue;
       }
       const auto together = launch.replicas_together.value_or(replicas);
-      if (together < 1 || together > replicas || replicas % together != 0 || (k > 32 && together != replicas)) {
+      if (together < 1 || together > replicas || replicas % together != 0 ||
+          ((k > 32 || kernel == Kernel::resident) && together != replicas)) {
         continue;
       }
       for (int cluster = 1; cluster <= 16; ++cluster) {
