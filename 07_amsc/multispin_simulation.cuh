@@ -122,7 +122,7 @@ __global__ void put_spin_bits(std::uint32_t* spins, const spin_glass::Spin* cano
   });
 }
 
-/// What the kernels take: the device's arrays, index 0 the red ones, and the streams' names.
+/// What the kernels take of an engine's arrays; index 0 are the red spins.
 struct Words32 {
   std::uint32_t* spins[2];
   const std::uint32_t* couplings[spin_glass::directions];  ///< of the red sites

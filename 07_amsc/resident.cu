@@ -22,7 +22,7 @@ __global__ void __launch_bounds__(blocks* units > 1 ? 512 : 1024) update_residen
   using Element = Spins<units, interleaved>;
   using Bond = Bonds<units>;
   extern __shared__ uint4 memory[];
-  if constexpr (!alone && !Cluster::exists) return;  // nobody will launch it
+  if constexpr (!alone && !Cluster::exists) return;  // a device without clusters never gets this one
   const Cluster cluster;
   const int size = work.layout.size;
   const Strip strip{size, alone ? 1 : cluster.ranks(), alone ? 0 : cluster.rank()};

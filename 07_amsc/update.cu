@@ -2,7 +2,8 @@
 //
 // The spin of a site is one bit, and so is a coupling. Put the same site of 32 samples into one word: an XOR of words
 // then treats 32 samples at once. How many of a site's six bonds are satisfied is counted for all of them by adders
-// made of logic, and which of them flip is one formula. The samples of a word share the draw, which is compared once.
+// made of logic, and which of them flip is one formula. The samples of a word share the draw: it is compared once for
+// all of them.
 
 #include "05_sliced/mapping.hpp"
 #include "07_amsc/kernels.hpp"
@@ -27,7 +28,7 @@ __device__ void full_adder(Word a, Word b, Word c, Word& sum, Word& carry) {
 __device__ Word everywhere(bool answer) { return answer ? ~Word{0} : Word{0}; }
 
 /// Metropolis, for 32 samples at once: a 1 for every sample in which the spin flips. e[d] has a 1 for every sample in
-/// which the bond in direction d is satisfied. Arxiv:1411.0127, section 3, with the sign set right (README).
+/// which the bond in direction d is satisfied. arXiv:1411.0127, section 3, with the sign set right (README).
 __device__ Word flips(const Word (&e)[directions], std::uint32_t draw, const Thresholds& thresholds) {
   // (s2 s1 s0) = the number of satisfied bonds, 0 to 6, in binary.
   Word ones_a, ones_b, twos_a, twos_b, twos_c, s0, s1, s2;
