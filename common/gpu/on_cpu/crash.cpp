@@ -19,7 +19,8 @@ constexpr std::size_t crash_stack_bytes = 64 * 1024;
 void explain(int signal, siginfo_t* info, void*) {
   char text[256];
   int length = 0;
-  const char* what = describe_address(info->si_addr);
+  const char* what =
+      signal == SIGBUS ? "in memory of another process, which has freed it" : describe_address(info->si_addr);
   if (running_block != nullptr)
     length = std::snprintf(text, sizeof text, "crash: block (%u,%u,%u) thread (%u,%u,%u) touched %p, %s\n",
                            place.block.x, place.block.y, place.block.z, place.thread.x, place.thread.y, place.thread.z,
@@ -36,12 +37,14 @@ void explain(int signal, siginfo_t* info, void*) {
 void explain_crashes() {
   if (sanitized) return;
   use_crash_stack();
-  struct sigaction now {};
-  if (sigaction(SIGSEGV, nullptr, &now) != 0 || now.sa_handler != SIG_DFL) return;
-  struct sigaction action {};
-  action.sa_sigaction = explain;
-  action.sa_flags = SA_SIGINFO | SA_ONSTACK;
-  sigaction(SIGSEGV, &action, nullptr);
+  for (const int signal : {SIGSEGV, SIGBUS}) {
+    struct sigaction now {};
+    if (sigaction(signal, nullptr, &now) != 0 || now.sa_handler != SIG_DFL) continue;
+    struct sigaction action {};
+    action.sa_sigaction = explain;
+    action.sa_flags = SA_SIGINFO | SA_ONSTACK;
+    sigaction(signal, &action, nullptr);
+  }
 }
 
 void use_crash_stack() {

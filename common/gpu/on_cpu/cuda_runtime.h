@@ -8,9 +8,12 @@
 ///   block.hpp             one thread block: the barrier and the warp operations are in block.cpp
 ///   cluster.hpp           clusters of blocks; <cooperative_groups.h> is what kernels see of them
 ///   fiber.hpp             the stacks that waiting threads keep
+///   lone_kernel.hpp       kernels of one thread, which may wait; <cuda/atomic> is for the flags that they wait for
 ///   pool.hpp              the host threads that run the blocks of a grid
 ///   streams.hpp           streams, events, captured graphs
 ///   memory.hpp            device memory, pinned memory, copies
+///   registry.hpp          all of it, and the pages in which it lies
+///   ipc.hpp               device memory of other processes
 ///   symbols.hpp           __constant__ variables
 ///   texture.hpp           linear texture objects
 ///   device.hpp            the devices and their properties
@@ -21,6 +24,7 @@
 #include "device.hpp"
 #include "device_functions.hpp"
 #include "errors.hpp"
+#include "ipc.hpp"
 #include "launch.hpp"
 #include "memory.hpp"
 #include "qualifiers.hpp"

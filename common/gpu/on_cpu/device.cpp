@@ -1,9 +1,12 @@
 #include "device.hpp"
 
+#include <unistd.h>
+
 #include <cstdio>
 #include <cstring>
 #include <fstream>
 #include <mutex>
+#include <random>
 #include <set>
 #include <string>
 
@@ -22,6 +25,19 @@ std::string processor_name() {
   for (std::string line; std::getline(file, line);)
     if (line.starts_with("model name")) return line.substr(line.find(':') + 2);
   return "CPU";
+}
+
+/// The same for all devices of the process but its last byte, which is the device.
+cudaUUID_t uuid_of(int device) {
+  static const cudaUUID_t first = [] {
+    cudaUUID_t random{};
+    std::random_device source;
+    for (char& byte : random.bytes) byte = static_cast<char>(source());
+    return random;
+  }();
+  cudaUUID_t uuid = first;
+  uuid.bytes[15] = static_cast<char>(device);
+  return uuid;
 }
 
 }  // namespace
@@ -55,6 +71,7 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
   static const std::string name = processor_name();
   *properties = {};
   std::snprintf(properties->name, sizeof properties->name, "%s", name.c_str());
+  properties->uuid = uuid_of(device);
   properties->totalGlobalMem = settings().memory_bytes;
   properties->sharedMemPerBlock = shared_memory_per_block;
   properties->sharedMemPerBlockOptin = shared_memory_per_block_optin;
@@ -100,6 +117,17 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int dev
       return cudaSuccess;
   }
   return report(cudaErrorInvalidValue);
+}
+
+cudaError_t cudaDeviceGetPCIBusId(char* id, int length, int device) {
+  if (!valid_device(device)) return report(cudaErrorInvalidDevice);
+  char whole[16];
+  const auto process = static_cast<unsigned>(getpid());  // 22 bits at most
+  const int needed = std::snprintf(whole, sizeof whole, "%04x:%02x:%02x.0", process >> 8 & 0xffff, process & 0xff,
+                                   static_cast<unsigned>(device));
+  if (id == nullptr || length <= needed) return report(cudaErrorInvalidValue);
+  std::memcpy(id, whole, static_cast<std::size_t>(needed) + 1);
+  return cudaSuccess;
 }
 
 cudaError_t cudaDeviceCanAccessPeer(int* can, int device, int peer) {

@@ -7,9 +7,14 @@
 
 namespace cuda_on_cpu {
 
+struct cudaUUID_t {
+  char bytes[16];
+};
+
 /// The members of CUDA's structure that mean something here.
 struct cudaDeviceProp {
   char name[256];
+  cudaUUID_t uuid;  ///< another one in every process, since each has devices of its own
   std::size_t totalGlobalMem;
   std::size_t sharedMemPerBlock;
   std::size_t sharedMemPerBlockOptin;
@@ -51,6 +56,9 @@ cudaError_t cudaSetDevice(int device);
 cudaError_t cudaGetDevice(int* device);
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device);
 cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device);
+/// "domain:bus:device.function" in hexadecimal digits, up to `length` characters with the final 0. Processes of one
+/// host have different ones.
+cudaError_t cudaDeviceGetPCIBusId(char* id, int length, int device);
 cudaError_t cudaDeviceCanAccessPeer(int* can, int device, int peer);
 cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned flags);
 

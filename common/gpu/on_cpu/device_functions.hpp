@@ -10,6 +10,7 @@
 #include <type_traits>
 
 #include "block.hpp"
+#include "lone_kernel.hpp"
 #include "sanitizers.hpp"
 #include "vector_types.hpp"
 
@@ -113,6 +114,9 @@ inline void __threadfence_block() { std::atomic_thread_fence(std::memory_order_s
 inline void __threadfence() { std::atomic_thread_fence(std::memory_order_seq_cst); }
 inline void __threadfence_system() { std::atomic_thread_fence(std::memory_order_seq_cst); }
 
+/// Gives the core away for about so long, 1 ms at most. Who waits for another process calls it in the loop.
+inline void __nanosleep(unsigned nanoseconds) { sleep_in_kernel(nanoseconds); }
+
 // ---- atomics: relaxed, as CUDA's are; each returns the old value
 template <class T, class V>
 T atomicAdd(T* address, V value) {
@@ -175,6 +179,10 @@ T __ldcs(const T* address) {
 }
 template <class T>
 T __ldcg(const T* address) {
+  return *address;
+}
+template <class T>
+T __ldcv(const T* address) {
   return *address;
 }
 template <class T>

@@ -57,10 +57,11 @@ template <class Kernel, class... A>
 cudaError_t launch_kernel(const LaunchConfiguration& configuration, const void* address, Kernel kernel,
                           std::tuple<A...> arguments) {
   if (const cudaError_t error = check_launch(configuration, address)) return report(error);
-  enqueue_kernel(configuration.stream, [c = configuration, kernel, all = std::move(arguments)] {
+  const auto run = [c = configuration, kernel, all = std::move(arguments)] {
     const auto call = [&] { std::apply(kernel, all); };
     run_grid({c.grid, c.block, c.cluster, c.dynamic_shared_bytes, run_threads<decltype(call)>, &call});
-  });
+  };
+  enqueue_kernel(configuration.stream, run, one_thread(configuration.grid, configuration.block));
   return cudaSuccess;
 }
 

@@ -3,15 +3,15 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
-#include <map>
-#include <memory>
 #include <mutex>
 #include <vector>
 
 #include "crash.hpp"
+#include "registry.hpp"
 #include "sanitizers.hpp"
 #include "settings.hpp"
 
@@ -20,63 +20,89 @@ namespace {
 
 constexpr std::size_t alignment = 256;  // what cudaMalloc promises
 constexpr int rubbish = 0xA5;
-constexpr int any_device = -1;
 #ifdef CUDA_ON_CPU_ASAN
 constexpr bool heap_has_red_zones = true;
 #else
 constexpr bool heap_has_red_zones = false;
 #endif
 
-struct Allocation {
-  std::size_t bytes = 0;
-  cudaMemoryType type = cudaMemoryTypeDevice;
-  int device = 0;         ///< for host memory: that which was current
-  void* pages = nullptr;  ///< null: from the heap
-  std::size_t page_bytes = 0;
-
-  /// What it takes of the device's memory.
-  std::size_t device_bytes() const { return type == cudaMemoryTypeHost ? 0 : bytes; }
-  void protect(int protection) const {
-    if (type == cudaMemoryTypeDevice && pages != nullptr) mprotect(pages, page_bytes, protection);
-  }
-};
-
-/// Everything allocated through the runtime, by address.
-struct Registry {
-  std::mutex mutex;
-  std::map<std::uintptr_t, Allocation> allocations;
-  std::vector<std::size_t> used = std::vector<std::size_t>(static_cast<std::size_t>(settings().devices));
-
-  Registry() { explain_crashes(); }
-  // never destroyed: other static objects may free device memory later
-  static Registry& instance() {
-    static Registry& registry = *new Registry;
-    return registry;
-  }
-
-  /// The allocation that holds the address, or null.
-  const Allocation* find(const void* address, std::size_t bytes) const {
-    const auto a = reinterpret_cast<std::uintptr_t>(address);
-    auto it = allocations.upper_bound(a);
-    if (it == allocations.begin()) return nullptr;
-    --it;
-    const std::size_t offset = a - it->first;
-    return offset <= it->second.bytes && bytes <= it->second.bytes - offset ? &it->second : nullptr;
-  }
-};
-
 std::size_t round_up(std::size_t bytes, std::size_t unit) { return (bytes + unit - 1) / unit * unit; }
+std::size_t page() { return static_cast<std::size_t>(sysconf(_SC_PAGESIZE)); }
 
-/// Pages that end where the allocation ends (but for its alignment), and one more that nobody may touch.
-void* allocate_pages(Allocation& allocation, int protection) {
-  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-  allocation.page_bytes = round_up(allocation.bytes, page);
-  void* pages =
-      mmap(nullptr, allocation.page_bytes + page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (pages == MAP_FAILED) return nullptr;
-  allocation.pages = pages;
-  mprotect(pages, allocation.page_bytes, protection);
-  return static_cast<std::byte*>(pages) + (allocation.page_bytes - round_up(allocation.bytes, alignment));
+}  // namespace
+
+Registry::Registry() : used(static_cast<std::size_t>(settings().devices)) { explain_crashes(); }
+
+Registry& Registry::instance() {
+  static Registry& registry = *new Registry;  // never destroyed: other static objects may free device memory later
+  return registry;
+}
+
+std::map<std::uintptr_t, Allocation>::iterator Registry::find(const void* address, std::size_t bytes) {
+  const auto a = reinterpret_cast<std::uintptr_t>(address);
+  auto it = allocations.upper_bound(a);
+  if (it == allocations.begin()) return allocations.end();
+  --it;
+  const std::size_t offset = a - it->first;
+  return offset <= it->second.bytes && bytes <= it->second.bytes - offset ? it : allocations.end();
+}
+
+int Registry::protection(const Allocation& a) const {
+  const auto may_touch = [&](int device) { return device == any_device || peer_access(device, a.device); };
+  const bool open =
+      !settings().guard || !a.in_device_memory() || std::any_of(at_work.begin(), at_work.end(), may_touch);
+  return open ? PROT_READ | PROT_WRITE : PROT_NONE;
+}
+
+std::byte* reserve_pages(std::size_t page_bytes) {
+  void* pages = mmap(nullptr, page_bytes + page(), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  return pages == MAP_FAILED ? nullptr : static_cast<std::byte*>(pages);
+}
+
+void give_back_pages(const Allocation& a) {
+  unpoison_pages(a);
+  const bool shared_by_us = a.file.number >= 0 && !a.of_other_process;
+  if (!a.from_heap) {
+    munmap(a.pages, a.page_bytes + page());
+  } else {
+    if (shared_by_us)
+      mmap(a.pages, a.page_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+    std::free(a.pages);
+  }
+  if (!shared_by_us) return;
+  [[maybe_unused]] const int error = ftruncate(a.file.number, 0);  // who still touches it crashes
+  close(a.file.number);
+}
+
+void poison_rest_of_pages([[maybe_unused]] const Allocation& a) {
+#ifdef CUDA_ON_CPU_ASAN
+  ASAN_POISON_MEMORY_REGION(a.pages, a.offset);
+  ASAN_POISON_MEMORY_REGION(a.pages + a.offset + a.bytes, a.page_bytes - a.offset - a.bytes);
+#endif
+}
+
+void unpoison_pages([[maybe_unused]] const Allocation& a) {
+#ifdef CUDA_ON_CPU_ASAN
+  ASAN_UNPOISON_MEMORY_REGION(a.pages, a.page_bytes);
+#endif
+}
+
+namespace {
+
+/// Heap memory begins where its pages begin, so that its red zone is before it; other memory ends where its pages end
+/// (but for its alignment), so that the page that nobody may touch is behind it.
+bool take_pages(Allocation& a) {
+  a.page_bytes = round_up(a.bytes, page());
+  if (a.from_heap) {
+    a.pages = static_cast<std::byte*>(std::aligned_alloc(page(), a.page_bytes));
+    return a.pages != nullptr;
+  }
+  a.pages = reserve_pages(a.page_bytes);
+  a.offset = a.page_bytes - round_up(a.bytes, alignment);
+  if (a.pages == nullptr) return false;
+  if (mprotect(a.pages, a.page_bytes, PROT_READ | PROT_WRITE) == 0) return true;
+  give_back_pages(a);
+  return false;
 }
 
 cudaError_t allocate(void** pointer, std::size_t bytes, cudaMemoryType type) {
@@ -84,19 +110,19 @@ cudaError_t allocate(void** pointer, std::size_t bytes, cudaMemoryType type) {
   if (bytes == 0) return cudaSuccess;
   Registry& registry = Registry::instance();
   const std::lock_guard lock(registry.mutex);
-  Allocation allocation{.bytes = bytes, .type = type, .device = current_device()};
+  Allocation allocation;
+  allocation.bytes = bytes;
+  allocation.type = type;
+  allocation.device = current_device();
   std::size_t& used = registry.used[static_cast<std::size_t>(allocation.device)];
   if (allocation.device_bytes() > settings().memory_bytes - used) return report(cudaErrorMemoryAllocation);
 
-  const bool from_heap = heap_has_red_zones && !settings().guard;
-  void* memory = from_heap ? std::aligned_alloc(alignment, round_up(bytes, alignment))
-                           : allocate_pages(allocation, PROT_READ | PROT_WRITE);
-  if (memory == nullptr) return report(cudaErrorMemoryAllocation);
-#ifdef CUDA_ON_CPU_ASAN
-  if (from_heap) ASAN_POISON_MEMORY_REGION(static_cast<std::byte*>(memory) + bytes, round_up(bytes, alignment) - bytes);
-#endif
+  allocation.from_heap = heap_has_red_zones && !settings().guard;
+  if (!take_pages(allocation)) return report(cudaErrorMemoryAllocation);
+  std::byte* memory = allocation.pages + allocation.offset;
   if (settings().schedule != Schedule::forward) std::memset(memory, rubbish, bytes);
-  if (settings().guard) allocation.protect(PROT_NONE);
+  poison_rest_of_pages(allocation);
+  if (settings().guard) mprotect(allocation.pages, allocation.page_bytes, registry.protection(allocation));
   used += allocation.device_bytes();
   registry.allocations.emplace(reinterpret_cast<std::uintptr_t>(memory), allocation);
   *pointer = memory;
@@ -112,19 +138,11 @@ cudaError_t release(void* pointer, bool host) {
 
   const std::lock_guard lock(registry.mutex);
   const auto it = registry.allocations.find(reinterpret_cast<std::uintptr_t>(pointer));
-  if (it == registry.allocations.end() || (it->second.type == cudaMemoryTypeHost) != host)
+  if (it == registry.allocations.end() || it->second.in_device_memory() == host || it->second.of_other_process)
     return report(cudaErrorInvalidValue);
-  const Allocation allocation = it->second;
+  registry.used[static_cast<std::size_t>(it->second.device)] -= it->second.device_bytes();
+  give_back_pages(it->second);
   registry.allocations.erase(it);
-  registry.used[static_cast<std::size_t>(allocation.device)] -= allocation.device_bytes();
-  if (allocation.pages != nullptr) {
-    munmap(allocation.pages, allocation.page_bytes + static_cast<std::size_t>(sysconf(_SC_PAGESIZE)));
-  } else {
-#ifdef CUDA_ON_CPU_ASAN
-    ASAN_UNPOISON_MEMORY_REGION(pointer, round_up(allocation.bytes, alignment));
-#endif
-    std::free(pointer);
-  }
   return cudaSuccess;
 }
 
@@ -132,9 +150,9 @@ cudaError_t release(void* pointer, bool host) {
 cudaError_t locate(const void* address, std::size_t bytes, cudaMemoryType* type) {
   Registry& registry = Registry::instance();
   const std::lock_guard lock(registry.mutex);
-  const Allocation* begin = registry.find(address, 1);
-  *type = begin == nullptr ? cudaMemoryTypeUnregistered : begin->type;
-  return begin == nullptr || registry.find(address, bytes) != nullptr ? cudaSuccess : cudaErrorInvalidValue;
+  const auto begin = registry.find(address, 1), none = registry.allocations.end();
+  *type = begin == none ? cudaMemoryTypeUnregistered : begin->second.type;
+  return begin == none || registry.find(address, bytes) != none ? cudaSuccess : cudaErrorInvalidValue;
 }
 
 bool on_device(cudaMemoryType type) { return type == cudaMemoryTypeDevice; }
@@ -156,31 +174,50 @@ bool direction_fits(cudaMemcpyKind kind, cudaMemoryType target, cudaMemoryType s
   return false;
 }
 
-cudaError_t start_copy(void* target, const void* source, std::size_t bytes, cudaMemcpyKind kind, cudaStream_t stream) {
-  if (bytes == 0) return cudaSuccess;
+/// Rows of bytes, and how far apart they begin.
+struct Rows {
+  std::size_t width, height, target_pitch, source_pitch;
+
+  std::size_t extent(std::size_t pitch) const { return (height - 1) * pitch + width; }
+};
+
+cudaError_t start_copy(void* target, const void* source, const Rows& rows, cudaMemcpyKind kind, cudaStream_t stream) {
+  if (rows.width > rows.target_pitch || rows.width > rows.source_pitch) return cudaErrorInvalidPitchValue;
+  if (rows.width == 0 || rows.height == 0) return cudaSuccess;
   if (kind < cudaMemcpyHostToHost || kind > cudaMemcpyDefault) return cudaErrorInvalidMemcpyDirection;
   if (const cudaError_t error = check_stream(stream)) return error;
   cudaMemoryType to, from;
-  if (target == nullptr || source == nullptr || locate(target, bytes, &to) || locate(source, bytes, &from) ||
-      !direction_fits(kind, to, from))
+  if (target == nullptr || source == nullptr || locate(target, rows.extent(rows.target_pitch), &to) ||
+      locate(source, rows.extent(rows.source_pitch), &from) || !direction_fits(kind, to, from))
     return cudaErrorInvalidValue;
-  const auto copy = [=](const void* bytes_from) {
+  const auto copy = [=](const void* begin) {
     const DeviceMemoryAccess access(any_device);
-    std::memmove(target, bytes_from, bytes);
+    for (std::size_t row = 0; row < rows.height; ++row)
+      std::memmove(static_cast<std::byte*>(target) + row * rows.target_pitch,
+                   static_cast<const std::byte*>(begin) + row * rows.source_pitch, rows.width);
   };
-  if (capturing(stream)) {
-    enqueue(stream, [copy, source] { copy(source); });
-    return cudaSuccess;
-  }
-  if (from == cudaMemoryTypeUnregistered && settings().lazy_streams) {
+  if (from == cudaMemoryTypeUnregistered && settings().lazy_streams && !capturing(stream)) {
     // from ordinary host memory CUDA returns once the source is safe in a buffer of its own
     const auto* begin = static_cast<const std::byte*>(source);
-    enqueue(stream, [copy, staged = std::vector<std::byte>(begin, begin + bytes)] { copy(staged.data()); });
+    enqueue(stream, [copy, staged = std::vector<std::byte>(begin, begin + rows.extent(rows.source_pitch))] {
+      copy(staged.data());
+    });
   } else {
     enqueue(stream, [copy, source] { copy(source); });
   }
-  if (to == cudaMemoryTypeUnregistered) finish(stream);  // and to ordinary host memory once the copy is there
+  if (capturing(stream)) return cudaSuccess;
+  // to ordinary host memory it returns once the copy is there
+  if (to == cudaMemoryTypeUnregistered || (from == cudaMemoryTypeUnregistered && !settings().lazy_streams))
+    finish(stream);
   return cudaSuccess;
+}
+
+Rows one_row(std::size_t bytes) { return {bytes, 1, bytes, bytes}; }
+
+void protect_device_memory(const Registry& registry) {
+  for (const auto& [address, allocation] : registry.allocations)
+    if (allocation.in_device_memory())
+      mprotect(allocation.pages, allocation.page_bytes, registry.protection(allocation));
 }
 
 }  // namespace
@@ -189,24 +226,24 @@ DeviceMemoryAccess::DeviceMemoryAccess(int device) : device_(device) {
   if (!settings().guard) return;
   Registry& registry = Registry::instance();
   const std::lock_guard lock(registry.mutex);
-  for (const auto& [address, allocation] : registry.allocations)
-    if (device == any_device || peer_access(device, allocation.device)) allocation.protect(PROT_READ | PROT_WRITE);
+  registry.at_work.push_back(device);
+  protect_device_memory(registry);
 }
 
 DeviceMemoryAccess::~DeviceMemoryAccess() {
   if (!settings().guard) return;
   Registry& registry = Registry::instance();
   const std::lock_guard lock(registry.mutex);
-  for (const auto& [address, allocation] : registry.allocations) allocation.protect(PROT_NONE);
+  registry.at_work.erase(std::find(registry.at_work.begin(), registry.at_work.end(), device_));
+  protect_device_memory(registry);
 }
 
 std::optional<std::size_t> offset_in_array(const void* address) {
   Registry& registry = Registry::instance();
   const std::lock_guard lock(registry.mutex);
   const auto it = registry.find(address, 1);
-  if (it == nullptr || !on_device(it->type)) return std::nullopt;
-  const auto a = reinterpret_cast<std::uintptr_t>(address);
-  return a - std::prev(registry.allocations.upper_bound(a))->first;
+  if (it == registry.allocations.end() || !it->second.in_device_memory()) return std::nullopt;
+  return reinterpret_cast<std::uintptr_t>(address) - it->first;
 }
 
 const char* describe_address(const void* address) {
@@ -241,37 +278,39 @@ cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* total) {
 cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* pointer) {
   Registry& registry = Registry::instance();
   const std::lock_guard lock(registry.mutex);
-  const Allocation* allocation = registry.find(pointer, 1);
+  const auto it = registry.find(pointer, 1);
   void* address = const_cast<void*>(pointer);
-  if (allocation == nullptr) {
+  if (it == registry.allocations.end()) {
     *attributes = {cudaMemoryTypeUnregistered, -2, nullptr, address};
   } else {
-    const bool host = on_host(allocation->type);
-    *attributes = {allocation->type, allocation->device, address, host ? address : nullptr};
+    const Allocation& allocation = it->second;
+    *attributes = {allocation.type, allocation.device, address, allocation.in_device_memory() ? nullptr : address};
   }
   return cudaSuccess;
 }
 
 cudaError_t cudaMemcpyAsync(void* target, const void* source, std::size_t bytes, cudaMemcpyKind kind,
                             cudaStream_t stream) {
-  return report(start_copy(target, source, bytes, kind, stream));
+  return report(start_copy(target, source, one_row(bytes), kind, stream));
 }
 
 cudaError_t cudaMemcpy(void* target, const void* source, std::size_t bytes, cudaMemcpyKind kind) {
-  const cudaError_t error = start_copy(target, source, bytes, kind, nullptr);
+  const cudaError_t error = start_copy(target, source, one_row(bytes), kind, nullptr);
   finish(nullptr);
   return report(error);
 }
 
+cudaError_t cudaMemcpy2DAsync(void* target, std::size_t target_pitch, const void* source, std::size_t source_pitch,
+                              std::size_t width_bytes, std::size_t height, cudaMemcpyKind kind, cudaStream_t stream) {
+  return report(start_copy(target, source, {width_bytes, height, target_pitch, source_pitch}, kind, stream));
+}
+
 cudaError_t cudaMemcpy2D(void* target, std::size_t target_pitch, const void* source, std::size_t source_pitch,
                          std::size_t width_bytes, std::size_t height, cudaMemcpyKind kind) {
-  if (width_bytes > target_pitch || width_bytes > source_pitch) return report(cudaErrorInvalidValue);
-  for (std::size_t row = 0; row < height; ++row) {
-    const cudaError_t error = cudaMemcpy(static_cast<std::byte*>(target) + row * target_pitch,
-                                         static_cast<const std::byte*>(source) + row * source_pitch, width_bytes, kind);
-    if (error != cudaSuccess) return error;
-  }
-  return cudaSuccess;
+  const cudaError_t error =
+      cudaMemcpy2DAsync(target, target_pitch, source, source_pitch, width_bytes, height, kind, nullptr);
+  finish(nullptr);
+  return error;
 }
 
 cudaError_t cudaMemcpyPeerAsync(void* target, int target_device, const void* source, int source_device,

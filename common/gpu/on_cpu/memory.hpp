@@ -45,6 +45,9 @@ cudaError_t cudaMemcpyAsync(void* target, const void* source, std::size_t bytes,
                             cudaStream_t stream = nullptr);
 cudaError_t cudaMemcpy2D(void* target, std::size_t target_pitch, const void* source, std::size_t source_pitch,
                          std::size_t width_bytes, std::size_t height, cudaMemcpyKind kind);
+cudaError_t cudaMemcpy2DAsync(void* target, std::size_t target_pitch, const void* source, std::size_t source_pitch,
+                              std::size_t width_bytes, std::size_t height, cudaMemcpyKind kind,
+                              cudaStream_t stream = nullptr);
 cudaError_t cudaMemcpyPeer(void* target, int target_device, const void* source, int source_device, std::size_t bytes);
 cudaError_t cudaMemcpyPeerAsync(void* target, int target_device, const void* source, int source_device,
                                 std::size_t bytes, cudaStream_t stream = nullptr);

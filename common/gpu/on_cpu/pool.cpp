@@ -98,6 +98,12 @@ class BlockOrder {
 
 }  // namespace
 
+bool one_thread(uint3 grid, uint3 block) {
+  for (const unsigned extent : {grid.x, grid.y, grid.z, block.x, block.y, block.z})
+    if (extent != 1) return false;
+  return true;
+}
+
 void run_grid(const Grid& grid) {
   const uint3 cluster = grid.cluster_extent,
               all{grid.extent.x / cluster.x, grid.extent.y / cluster.y, grid.extent.z / cluster.z};
@@ -125,7 +131,8 @@ void run_grid(const Grid& grid) {
     runner.end_launch();
   };
   static std::mutex one_grid_at_a_time;
-  const std::lock_guard lock(one_grid_at_a_time);
+  std::unique_lock lock(one_grid_at_a_time, std::defer_lock);
+  if (!one_thread(grid.extent, grid.block_extent)) lock.lock();
   const auto* cluster_runners = blocks_in_cluster > 1 ? &ClusterRunner::take(at_once) : nullptr;
   const auto work = [&] {
     const unsigned worker = workers.fetch_add(1, std::memory_order_relaxed);

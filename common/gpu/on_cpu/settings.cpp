@@ -14,12 +14,6 @@
 namespace cuda_on_cpu {
 namespace {
 
-/// All cores. But ThreadSanitizer bears 8128 threads at most, and takes each thread of a running block for one.
-std::uint64_t default_workers() {
-  const unsigned cores = std::max(1u, std::thread::hardware_concurrency());
-  return one_thread_per_fiber ? std::min(cores, 4u) : cores;
-}
-
 [[noreturn]] void refuse(const char* variable, std::string_view value, const char* allowed) {
   std::fprintf(stderr, "%s is '%.*s': allowed are %s\n", variable, static_cast<int>(value.size()), value.data(),
                allowed);
@@ -29,6 +23,16 @@ std::uint64_t default_workers() {
 bool parse(std::string_view text, std::uint64_t low, std::uint64_t high, std::uint64_t& number) {
   const auto [end, error] = std::from_chars(text.begin(), text.end(), number);
   return error == std::errc() && end == text.end() && low <= number && number <= high;
+}
+
+/// All cores that this process may use, divided among the ranks that Open MPI started here. But ThreadSanitizer bears
+/// 8128 threads at most, and takes each thread of a running block for one.
+std::uint64_t default_workers() {
+  std::uint64_t ranks = 1, value = 0;
+  const char* text = std::getenv("OMPI_COMM_WORLD_LOCAL_SIZE");
+  if (text != nullptr && parse(text, 1, UINT32_MAX, value)) ranks = value;
+  const std::uint64_t cores = std::max<std::uint64_t>(1, std::thread::hardware_concurrency() / ranks);
+  return one_thread_per_fiber ? std::min<std::uint64_t>(cores, 4) : cores;
 }
 
 std::uint64_t number(const char* variable, std::uint64_t otherwise, std::uint64_t low, std::uint64_t high,

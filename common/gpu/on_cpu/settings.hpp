@@ -15,9 +15,9 @@ struct Settings {
   std::uint64_t seed = 1;                 ///< of the shuffles; also of the order in which lazy streams run
   bool lazy_streams = false;              ///< PSFLIP_LAZY_STREAMS=1: stream work waits until something waits for it
   bool guard = false;                     ///< PSFLIP_GUARD=1: host code that touches device memory crashes
-  unsigned workers = 0;                   ///< PSFLIP_CPU_WORKERS: host threads for blocks; default: all cores (TSan: 4)
-  int devices = 1;                        ///< PSFLIP_CPU_DEVICES: devices to show, 1 to 64
-  std::size_t memory_bytes = 0;           ///< PSFLIP_CPU_MEMORY: bytes of a device; default: half the host's memory
+  unsigned workers = 0;          ///< PSFLIP_CPU_WORKERS: host threads for blocks; default: this rank's cores (TSan: 4)
+  int devices = 1;               ///< PSFLIP_CPU_DEVICES: devices to show, 1 to 64
+  std::size_t memory_bytes = 0;  ///< PSFLIP_CPU_MEMORY: bytes of a device; default: half the host's memory
 };
 
 /// Read once, at the first call. A value that makes no sense ends the program with one line and exit code 2.

@@ -1,7 +1,9 @@
 /// Streams, events, and graphs captured from a stream.
 ///
-/// Work put into a stream runs at once, in the calling host thread. With PSFLIP_LAZY_STREAMS=1 it runs as late as it
-/// may, in a random order that the streams and events allow: a missing synchronisation then gives a wrong result.
+/// Work put into a stream runs at once, in the calling host thread, unless it comes after a kernel that waits
+/// (lone_kernel.hpp). With PSFLIP_LAZY_STREAMS=1 it runs when something waits for it, in a random order that the
+/// streams and events allow, and what nobody waits for runs now and then: a missing synchronisation then gives a wrong
+/// result.
 #pragma once
 
 #include <cstddef>
@@ -30,6 +32,10 @@ enum : unsigned {
 
 cudaError_t cudaStreamCreate(cudaStream_t* stream);
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned flags);
+/// Priorities have no effect. One beyond the range becomes the nearest in it, as in CUDA.
+cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned flags, int priority);
+cudaError_t cudaStreamGetPriority(cudaStream_t stream, int* priority);
+cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest);
 cudaError_t cudaStreamDestroy(cudaStream_t stream);
 cudaError_t cudaStreamSynchronize(cudaStream_t stream);
 cudaError_t cudaStreamQuery(cudaStream_t stream);
@@ -61,7 +67,7 @@ cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode mo
 cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph);
 cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus* status);
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t* executable, cudaGraph_t graph, unsigned long long flags = 0);
-/// Puts what was captured into a stream, as one piece of work.
+/// Puts what was captured into a stream.
 cudaError_t cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t stream);
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t executable);
 cudaError_t cudaGraphDestroy(cudaGraph_t graph);
@@ -73,11 +79,14 @@ bool capturing(cudaStream_t stream);
 int device_of(cudaStream_t stream);
 /// Puts work into a stream. A graph may do it several times.
 void enqueue(cudaStream_t stream, std::function<void()> action);
-/// The same for a kernel: with the device's memory accessible and its __constant__ variables in place.
-void enqueue_kernel(cudaStream_t stream, std::function<void()> action);
+/// The same for a kernel: with the device's memory accessible and its __constant__ variables in place. One of a single
+/// thread may wait in it for other work.
+void enqueue_kernel(cudaStream_t stream, std::function<void()> action, bool one_thread);
 /// Runs what the stream holds, and whatever that waits for.
 void finish(cudaStream_t stream);
 /// The same for all streams of a device.
 void finish_device(int device);
+/// Calls a function while no work runs, kernels that wait excepted.
+void between_work(const std::function<void()>& function);
 
 }  // namespace cuda_on_cpu

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <cstdlib>
 #include <set>
+#include <string>
 
+#include "semantics/other_process.hpp"
 #include "semantics/semantics.hpp"
 
 namespace psflip::PSFLIP_PLATFORM {
@@ -151,7 +153,32 @@ TEST(LazyStreams, DoNotOrderNonBlockingStreamsAndTheDefaultStream) {
   CHECK_CUDA(cudaStreamDestroy(stream));
 }
 
-// ---- memory
+/// A writer and a reader that no event orders.
+TEST(LazyStreams, RunAnUnorderedStreamTooLateOrTooEarly) {
+  cudaStream_t writer, reader;
+  CHECK_CUDA(cudaStreamCreateWithFlags(&writer, cudaStreamNonBlocking));
+  CHECK_CUDA(cudaStreamCreateWithFlags(&reader, cudaStreamNonBlocking));
+  struct Numbers {
+    int written = 0, read = 0;
+  } numbers;
+  std::set<int> seen;
+  for (int i = 1; i <= 100; ++i) {
+    numbers = {};
+    CHECK_CUDA(cudaLaunchHostFunc(
+        writer, [](void* n) { ++static_cast<Numbers*>(n)->written; }, &numbers));
+    CHECK_CUDA(cudaLaunchHostFunc(
+        reader, [](void* n) { static_cast<Numbers*>(n)->read = static_cast<Numbers*>(n)->written; }, &numbers));
+    CHECK_CUDA(cudaStreamSynchronize(reader));
+    seen.insert(numbers.read);
+    CHECK_CUDA(cudaStreamSynchronize(writer));
+    EXPECT_EQ(numbers.written, 1);
+  }
+  EXPECT_EQ(seen, settings().lazy_streams ? (std::set<int>{0, 1}) : std::set<int>{1});
+  CHECK_CUDA(cudaStreamDestroy(writer));
+  CHECK_CUDA(cudaStreamDestroy(reader));
+}
+
+// ---- other processes
 
 std::size_t free_memory() {
   std::size_t free = 0, total = 0;
@@ -159,6 +186,145 @@ std::size_t free_memory() {
   EXPECT_EQ(total, memory_bytes);
   return free;
 }
+
+enum Errand { give_names, free_when_told, touch_last, touch_behind, touch_freed, give_workers };
+
+struct Names {
+  char id[16];
+  cudaUUID_t uuid;
+};
+Names names_of(int device) {
+  Names names{};
+  cudaDeviceProp properties;
+  CHECK_CUDA(cudaDeviceGetPCIBusId(names.id, sizeof names.id, device));
+  CHECK_CUDA(cudaGetDeviceProperties(&properties, device));
+  names.uuid = properties.uuid;
+  return names;
+}
+
+__global__ void increment(int* number) { ++*number; }
+
+constexpr int shared_numbers = 1000;  // not a whole page
+
+TEST(OtherProcesses, DISABLED_Other) {
+  const auto channel = Channel::of_other_process();
+  if (!channel) GTEST_SKIP() << "the other tests run it";
+  const int errand = channel->receive<int>();
+  if (errand == give_names) return channel->send(names_of(1));
+  if (errand == give_workers) return channel->send(settings().workers);
+  if (errand == free_when_told) {
+    auto buffer = to_device(std::vector<int>(shared_numbers, 4));
+    channel->send(handle_of(buffer));
+    channel->receive<int>();
+    buffer = {};
+    return channel->send(1);
+  }
+  int* memory = open(channel->receive<cudaIpcMemHandle_t>());
+  constexpr int behind = (shared_numbers * sizeof(int) + 255) / 256 * 256 / sizeof(int);  // as finely as arrays end
+  if (errand == touch_freed) {
+    channel->send(1);
+    channel->receive<int>();
+  }
+  increment<<<1, 1>>>(memory + (errand == touch_behind ? behind : shared_numbers - 1));
+  CHECK_CUDA(cudaDeviceSynchronize());
+}
+
+TEST(OtherProcesses, HaveDevicesOfTheirOwn) {
+  OtherProcess other(give_names);
+  const auto theirs = other.channel().receive<Names>(), mine = names_of(1), again = names_of(1);
+  EXPECT_EQ(other.status(), 0);
+  EXPECT_STRNE(mine.id, theirs.id);
+  EXPECT_STREQ(mine.id, again.id);
+  EXPECT_NE(std::memcmp(mine.uuid.bytes, theirs.uuid.bytes, sizeof mine.uuid.bytes), 0);
+  EXPECT_EQ(std::memcmp(mine.uuid.bytes, again.uuid.bytes, sizeof mine.uuid.bytes), 0);
+}
+
+TEST(OtherProcesses, ShareTheCoresWithTheOtherRanks) {
+  if (std::getenv("PSFLIP_CPU_WORKERS") != nullptr) GTEST_SKIP() << "the number of workers is given";
+  constexpr const char* ranks = "OMPI_COMM_WORLD_LOCAL_SIZE";  // as mpirun says it
+  const auto workers_of = [](const char* text) {
+    setenv(ranks, text, 1);
+    OtherProcess other(give_workers);
+    unsetenv(ranks);
+    return other.channel().receive<unsigned>();
+  };
+  const unsigned alone = settings().workers;
+  EXPECT_EQ(workers_of("1"), alone);
+  if (!sanitized) {
+    EXPECT_EQ(workers_of("2"), std::max(1u, alone / 2));
+  }
+  EXPECT_EQ(workers_of("1000000"), 1u);
+  EXPECT_EQ(workers_of("none"), alone);
+}
+
+/// Sanitizers end the program in their own ways.
+bool died_of(int wanted, int status) {
+  return sanitized ? status != 0 : WIFSIGNALED(status) && WTERMSIG(status) == wanted;
+}
+
+TEST(OtherProcesses, DieOfAnAccessBeyondAnArray) {
+  auto buffer = to_device(std::vector<int>(shared_numbers));
+  const std::size_t free_before = free_memory();
+  OtherProcess good(touch_last), bad(touch_behind);
+  good.channel().send(handle_of(buffer));
+  bad.channel().send(handle_of(buffer));
+  EXPECT_EQ(good.status(), 0);
+  EXPECT_TRUE(died_of(SIGSEGV, bad.status()));
+  EXPECT_EQ(to_host(buffer)[shared_numbers - 1], 1);
+  EXPECT_EQ(free_memory(), free_before);
+}
+
+TEST(OtherProcesses, DieOfAnAccessToWhatWasFreed) {
+  auto buffer = to_device(std::vector<int>(shared_numbers));
+  OtherProcess other(touch_freed);
+  other.channel().send(handle_of(buffer));
+  other.channel().receive<int>();
+  buffer = {};
+  other.channel().send(1);
+  EXPECT_TRUE(died_of(SIGBUS, other.status()));
+}
+
+TEST(OtherProcesses, FreeTheirMemory) {
+  OtherProcess other(free_when_told);
+  const auto handle = other.channel().receive<cudaIpcMemHandle_t>();
+  int* memory = open(handle);
+  EXPECT_EQ(free_memory(), memory_bytes) << "it is not this process's";
+  int number = 0;
+  CHECK_CUDA(cudaMemcpy(&number, memory + 7, sizeof number, cudaMemcpyDefault));
+  EXPECT_EQ(number, 4);
+  other.channel().send(1);
+  other.channel().receive<int>();
+  CHECK_CUDA(cudaIpcCloseMemHandle(memory));
+  void* pointer = nullptr;
+  EXPECT_EQ(cudaIpcOpenMemHandle(&pointer, handle, cudaIpcMemLazyEnablePeerAccess), cudaErrorMapBufferObjectFailed);
+  EXPECT_EQ(other.status(), 0);
+  EXPECT_EQ(cudaIpcOpenMemHandle(&pointer, handle, cudaIpcMemLazyEnablePeerAccess), cudaErrorMapBufferObjectFailed);
+  EXPECT_EQ(cudaGetLastError(), cudaErrorMapBufferObjectFailed);
+}
+
+TEST(OtherProcesses, MayEndAndLeaveTheirMemory) {
+  int* memory = nullptr;
+  {
+    OtherProcess other(free_when_told);
+    memory = open(other.channel().receive<cudaIpcMemHandle_t>());
+  }  // killed
+  int number = 0;
+  CHECK_CUDA(cudaMemcpy(&number, memory, sizeof number, cudaMemcpyDefault));
+  EXPECT_EQ(number, 4);
+  CHECK_CUDA(cudaIpcCloseMemHandle(memory));
+}
+
+TEST(Handles, OfThisProcessHaveNoUseHere) {
+  DeviceBuffer<int> buffer(10);
+  const auto handle = handle_of(buffer);
+  void* pointer = nullptr;
+  EXPECT_EQ(cudaIpcOpenMemHandle(&pointer, handle, cudaIpcMemLazyEnablePeerAccess), cudaErrorDeviceUninitialized);
+  cudaIpcMemHandle_t rubbish{};
+  EXPECT_EQ(cudaIpcOpenMemHandle(&pointer, rubbish, cudaIpcMemLazyEnablePeerAccess), cudaErrorInvalidResourceHandle);
+  cudaGetLastError();
+}
+
+// ---- memory
 
 TEST(Limit, IsKept) {
   EXPECT_EQ(free_memory(), memory_bytes);

@@ -298,6 +298,11 @@ __global__ void copy(const int* in, int* out) {
   out[site] = in[site];
 }
 
+__global__ void add(const int* in, int value, int* out) {
+  const int site = blockIdx.x * threads + threadIdx.x;
+  out[site] = in[site] + value;
+}
+
 // ---- how they are run
 
 using Sites = std::vector<int>;
@@ -435,6 +440,46 @@ Sites no_event(const Sites& input) {
   return device.result();
 }
 
+/// What a step of the run over many processes does: one stream makes the sites, the other sends them on.
+template <bool told, bool answered>
+Sites pass_on(const Sites& input) {
+  constexpr int steps = 8;
+  const DeviceArrays device(input);
+  int *boundary, *pinned;
+  cudaStream_t maker, sender;
+  cudaEvent_t made, sent;
+  CHECK_CUDA(cudaMalloc(&boundary, bytes));
+  CHECK_CUDA(cudaMallocHost(&pinned, steps * bytes));
+  for (cudaStream_t* stream : {&maker, &sender})
+    CHECK_CUDA(cudaStreamCreateWithPriority(stream, cudaStreamNonBlocking, 0));
+  for (cudaEvent_t* event : {&made, &sent}) CHECK_CUDA(cudaEventCreateWithFlags(event, cudaEventDisableTiming));
+  CHECK_CUDA(cudaMemset(boundary, 0, bytes));
+  CHECK_CUDA(cudaDeviceSynchronize());
+  for (int step = 0; step < steps; ++step) {
+    if (answered) CHECK_CUDA(cudaStreamWaitEvent(maker, sent));
+    add<<<blocks, threads, 0, maker>>>(device.in, step, boundary);
+    CHECK_CUDA(cudaEventRecord(made, maker));
+    if (told) CHECK_CUDA(cudaStreamWaitEvent(sender, made));
+    CHECK_CUDA(cudaMemcpyAsync(pinned + step * sites, boundary, bytes, cudaMemcpyDeviceToHost, sender));
+    CHECK_CUDA(cudaEventRecord(sent, sender));
+  }
+  CHECK_CUDA(cudaStreamSynchronize(sender));
+  Sites result(pinned, pinned + sites);
+  for (int i = 0; i < sites; ++i)
+    for (int step = 0; step < steps; ++step)
+      if (pinned[step * sites + i] != input[i] + step) result[i] = -1;
+  CHECK_CUDA(cudaDeviceSynchronize());
+  return result;
+}
+template <bool right>
+Sites reader_too_early(const Sites& input) {
+  return pass_on<right, true>(input);
+}
+template <bool right>
+Sites writer_too_early(const Sites& input) {
+  return pass_on<true, right>(input);
+}
+
 // ---- what is expected at a site; where a mistake has fewer results than sites, the rest stays 0
 
 int sum(const Sites& in, int first, int count) {
@@ -513,6 +558,8 @@ const Mistake mistakes[] = {
     {"host_writes", host_writes<true>, host_writes<false>, unchanged},
     {"no_stream_sync", no_stream_sync<true>, no_stream_sync<false>, unchanged},
     {"no_event", no_event<true>, no_event<false>, unchanged},
+    {"reader_too_early", reader_too_early<true>, reader_too_early<false>, unchanged},
+    {"writer_too_early", writer_too_early<true>, writer_too_early<false>, unchanged},
 };
 
 /// Zeros and ones without a pattern.

@@ -124,6 +124,8 @@ TABLE = {
     "host_writes": everywhere(HIDDEN, guard=HOST_TOUCH),
     "no_stream_sync": everywhere(HIDDEN, lazy=WRONG),
     "no_event": everywhere(HIDDEN, lazy=WRONG),
+    "reader_too_early": everywhere(HIDDEN, lazy=WRONG),
+    "writer_too_early": everywhere(HIDDEN, lazy=WRONG),
 }
 
 

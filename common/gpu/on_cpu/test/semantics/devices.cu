@@ -1,4 +1,6 @@
 // Several devices: each has its own memory, streams and __constant__ variables.
+#include <cstdio>
+#include <cstring>
 #include <thread>
 
 #include "semantics.hpp"
@@ -39,6 +41,23 @@ cudaStream_t stream_on(int device) {
   CHECK_CUDA(cudaSetDevice(device));
   CHECK_CUDA(cudaStreamCreate(&stream));
   return stream;
+}
+
+TEST_F(Devices, HaveNamesOfTheirOwn) {
+  char ids[2][32], short_one[5];
+  cudaDeviceProp properties[2];
+  for (int i = 0; i < 2; ++i) {
+    CHECK_CUDA(cudaDeviceGetPCIBusId(ids[i], sizeof ids[i], i));
+    CHECK_CUDA(cudaGetDeviceProperties(&properties[i], i));
+    unsigned domain, bus, device, function;
+    EXPECT_EQ(std::sscanf(ids[i], "%4x:%2x:%2x.%1x", &domain, &bus, &device, &function), 4) << ids[i];
+    EXPECT_EQ(std::strlen(ids[i]), 12u);
+  }
+  EXPECT_STRNE(ids[0], ids[1]);
+  EXPECT_NE(std::memcmp(properties[0].uuid.bytes, properties[1].uuid.bytes, 16), 0);
+  EXPECT_NE(cudaDeviceGetPCIBusId(short_one, sizeof short_one, 0), cudaSuccess);
+  EXPECT_EQ(cudaDeviceGetPCIBusId(ids[0], sizeof ids[0], 1000), cudaErrorInvalidDevice);
+  cudaGetLastError();
 }
 
 TEST_F(Devices, AreChosenByEachHostThread) {

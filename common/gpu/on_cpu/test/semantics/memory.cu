@@ -63,6 +63,47 @@ TEST(Memory, CopiesPartsAndTables) {
             }));
 }
 
+TEST(Memory, TablesAreCopiedInStreamOrder) {
+  cudaStream_t stream;
+  CHECK_CUDA(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+  DeviceBuffer<int> device(count), table(60);
+  int* pinned = nullptr;
+  CHECK_CUDA(cudaMallocHost(&pinned, 60 * sizeof(int)));
+  constexpr std::size_t width = 4 * sizeof(int), narrow = 5 * sizeof(int), wide = 20 * sizeof(int);
+  launch_number(device.data(), 0, stream);
+  CHECK_CUDA(cudaMemsetAsync(table.data(), 0, table.bytes(), stream));
+  CHECK_CUDA(
+      cudaMemcpy2DAsync(table.data(), narrow, device.data() + 1, wide, width, 12, cudaMemcpyDeviceToDevice, stream));
+  launch_number(device.data(), 1000, stream);
+  CHECK_CUDA(cudaMemcpy2DAsync(pinned, narrow, table.data(), narrow, narrow, 12, cudaMemcpyDefault, stream));
+  CHECK_CUDA(cudaStreamSynchronize(stream));
+  EXPECT_EQ(std::vector<int>(pinned, pinned + 60),
+            generate(60, [](int i) { return i % 5 < 4 ? i / 5 * 20 + i % 5 + 1 : 0; }));
+
+  std::vector<int> ordinary(60);  // which is there when the call returns
+  CHECK_CUDA(cudaMemcpy2DAsync(ordinary.data(), wide, device.data(), wide, width, 3, cudaMemcpyDeviceToHost, stream));
+  EXPECT_EQ(ordinary, generate(60, [](int i) { return i % 20 < 4 ? 1000 + i : 0; }));
+  CHECK_CUDA(cudaFreeHost(pinned));
+  CHECK_CUDA(cudaStreamDestroy(stream));
+}
+
+TEST(Memory, RefusesBadTables) {
+  DeviceBuffer<int> device(100);
+  std::vector<int> host(100);
+  const auto copy = [&](std::size_t target_pitch, std::size_t source_pitch, std::size_t width, std::size_t height,
+                        cudaMemcpyKind kind = cudaMemcpyHostToDevice) {
+    return cudaMemcpy2DAsync(device.data(), target_pitch, host.data(), source_pitch, width, height, kind);
+  };
+  EXPECT_EQ(once(copy(39, 40, 40, 10)), cudaErrorInvalidPitchValue);
+  EXPECT_EQ(once(copy(40, 39, 40, 10)), cudaErrorInvalidPitchValue);
+  EXPECT_EQ(once(copy(40, 40, 40, 11)), cudaErrorInvalidValue) << "11 rows of 40 bytes are more than 400";
+  EXPECT_EQ(once(copy(40, 40, 40, 10, cudaMemcpyDeviceToHost)), cudaErrorInvalidValue);
+  CHECK_CUDA(copy(60, 40, 40, 7));  // the last row may be shorter than the pitch
+  CHECK_CUDA(copy(40, 40, 0, 1000));
+  CHECK_CUDA(copy(40, 40, 40, 0));
+  CHECK_CUDA(cudaDeviceSynchronize());
+}
+
 TEST(Memory, AsynchronousCopyFromOrdinaryMemoryTakesItsSourceAtOnce) {
   DeviceBuffer<int> device(count);
   auto host = numbered(1);

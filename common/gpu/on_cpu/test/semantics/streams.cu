@@ -1,4 +1,6 @@
 // Streams and events: what comes after what.
+#include <algorithm>
+#include <cuda/atomic>
 #include <thread>
 
 #include "semantics.hpp"
@@ -15,9 +17,26 @@ __global__ void add(const int* from, int* to, int value) {
   for (int i = thread_in_grid(); i < count; i += gridDim.x * blockDim.x) to[i] = from[i] + value;
 }
 
+using Flag = cuda::atomic_ref<int, cuda::thread_scope_system>;
+__global__ void raise(int* flag) { Flag(*flag).store(1, cuda::memory_order_release); }
+__global__ void wait_for(int* flag) {
+  while (Flag(*flag).load(cuda::memory_order_acquire) == 0) __nanosleep(1000);
+}
+
+/// Runs each kernel once. CUDA loads a kernel at its first launch, and may wait for those that run.
+void load_kernels(int* flag, int* other) {
+  raise<<<1, 1>>>(flag);
+  wait_for<<<1, 1>>>(flag);
+  set<<<1, 1>>>(other, 0);
+  add<<<1, 1>>>(other, other, 0);
+  set<<<1, 1>>>(flag, 0);
+  CHECK_CUDA(cudaDeviceSynchronize());
+}
+
 class Stream {
  public:
   explicit Stream(unsigned flags = cudaStreamDefault) { CHECK_CUDA(cudaStreamCreateWithFlags(&stream_, flags)); }
+  Stream(unsigned flags, int priority) { CHECK_CUDA(cudaStreamCreateWithPriority(&stream_, flags, priority)); }
   ~Stream() { cudaStreamDestroy(stream_); }
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
@@ -234,6 +253,60 @@ TEST(Streams, CallHostFunctionsInOrder) {
   EXPECT_EQ(look.seen, 5);
   EXPECT_EQ(*pinned, 6);
   CHECK_CUDA(cudaFreeHost(pinned));
+}
+
+TEST(Streams, HavePriorities) {
+  int least = -1, greatest = 1, priority = 1;
+  CHECK_CUDA(cudaDeviceGetStreamPriorityRange(&least, &greatest));
+  EXPECT_EQ(least, 0);
+  EXPECT_LE(greatest, least) << "the smaller number comes first";
+  for (int wish = greatest - 2; wish <= least + 2; ++wish) {
+    const Stream stream(cudaStreamNonBlocking, wish);
+    CHECK_CUDA(cudaStreamGetPriority(stream, &priority));
+    EXPECT_EQ(priority, std::clamp(wish, greatest, least));
+  }
+  const Stream stream;
+  for (const cudaStream_t one : {cudaStream_t(stream), cudaStream_t(nullptr)}) {
+    CHECK_CUDA(cudaStreamGetPriority(one, &priority));
+    EXPECT_EQ(priority, 0);
+  }
+  cudaStream_t none;
+  EXPECT_EQ(cudaStreamCreateWithPriority(&none, 17, 0), cudaErrorInvalidValue);
+  EXPECT_EQ(cudaGetLastError(), cudaErrorInvalidValue);
+}
+
+/// A kernel waits for one that is launched after it, in another stream.
+TEST(Streams, AWaitingKernelHoldsOnlyItsOwnUp) {
+  const Stream waiter(cudaStreamNonBlocking), other(cudaStreamNonBlocking);
+  const Event waited;
+  auto flag = zeros(), a = zeros(), b = zeros();
+  load_kernels(flag.data(), a.data());
+  wait_for<<<1, 1, 0, waiter>>>(flag.data());
+  add<<<1, 64, 0, waiter>>>(a.data(), b.data(), 10);
+  CHECK_CUDA(cudaEventRecord(waited, waiter));
+  set<<<3, 64, 0, other>>>(a.data(), 1);
+  CHECK_CUDA(cudaStreamSynchronize(other));
+  EXPECT_EQ(cudaEventQuery(waited), cudaErrorNotReady);
+  EXPECT_EQ(cudaStreamQuery(waiter), cudaErrorNotReady);
+  raise<<<1, 1, 0, other>>>(flag.data());
+  CHECK_CUDA(cudaEventSynchronize(waited));
+  CHECK_CUDA(cudaStreamQuery(waiter));
+  EXPECT_ALL(b, 11);
+}
+
+TEST(Streams, ManyKernelsMayWaitAtOnce) {
+  constexpr int waiters = 3;
+  const std::vector<Stream> streams(waiters);
+  auto flags = zeros(), others = zeros();
+  load_kernels(flags.data(), others.data());
+  const Stream last(cudaStreamNonBlocking);
+  for (int i = 0; i < waiters; ++i) {  // each lets the next one go
+    wait_for<<<1, 1, 0, streams[i]>>>(flags.data() + i);
+    raise<<<1, 1, 0, streams[i]>>>(flags.data() + i + 1);
+  }
+  raise<<<1, 1, 0, last>>>(flags.data());
+  for (const Stream& stream : streams) CHECK_CUDA(cudaStreamSynchronize(stream));
+  EXPECT_EQ(to_host(flags), generate(count, [](int i) { return i <= waiters ? 1 : 0; }));
 }
 
 TEST(Streams, ServeSeveralHostThreads) {
