@@ -19,6 +19,7 @@
 #include "06_prng/numbers.cuh"
 #include "app/invalid_input.hpp"
 #include "gpu/device_buffer.hpp"
+#include "gpu/free_memory.hpp"
 #include "gpu/timer.hpp"
 
 namespace psflip::gpu {

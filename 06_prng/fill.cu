@@ -19,8 +19,10 @@
 #include "06_prng/numbers.cuh"
 #include "06_prng/parisi_rapuano.hpp"
 #include "06_prng/philox.hpp"
+#include "app/invalid_input.hpp"
 #include "gpu/constants.hpp"
 #include "gpu/device_buffer.hpp"
+#include "gpu/free_memory.hpp"
 #include "gpu/timer.hpp"
 
 namespace psflip::PSFLIP_PLATFORM {  // psflip::gpu and psflip::cpu: this file is compiled for both

@@ -4,12 +4,9 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
-#include <string>
 #include <vector>
 
 #include "06_prng/fill.hpp"
-#include "app/host.hpp"
-#include "app/invalid_input.hpp"
 #include "gpu/device_buffer.hpp"
 #include "random/streams.hpp"
 
@@ -78,14 +75,5 @@ class Numbers {
  private:
   DeviceBuffer<float> array_;
 };
-
-/// Throws InvalidInput if the device has no room. `what` says for what.
-inline void refuse_more_than_there_is(double bytes, const std::string& what) {
-  std::size_t free = 0, total = 0;
-  CHECK_CUDA(cudaMemGetInfo(&free, &total));
-  if (bytes > static_cast<double>(free))
-    throw InvalidInput(what + " needs " + readable_bytes(bytes) + " of device memory; " +
-                       readable_bytes(static_cast<double>(free)) + " are free");
-}
 
 }  // namespace psflip::PSFLIP_PLATFORM

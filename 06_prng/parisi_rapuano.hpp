@@ -37,6 +37,7 @@ struct ParisiRapuano {
       return draws[0];
     }
 
+    // --- yours: as many numbers, and their sums stored; words, seed and the order of the slots are yours, too
     /// Everything is fetched before anything is put back, so a thread waits once for all of it.
     template <int many>
     PSFLIP_HOST_DEVICE void draw_several(Words<s> (&draws)[many]) {
@@ -57,6 +58,7 @@ struct ParisiRapuano {
       }
       slot_ = turn<words>(slot_, many);
     }
+    // --- end
 
     PSFLIP_HOST_DEVICE void store() {}  // draw() did it
 

@@ -31,6 +31,7 @@ using namespace spin_glass;
 constexpr int default_threads = 128;
 constexpr int most_threads = 256;  // of a block: fewer threads may have more registers, and streams take many
 
+// --- yours: as in stage 05, with the streams of any Generator: draw() for every replica, store() once
 /// Metropolis: whether a spin flips that has so many unsatisfied bonds of its six.
 __device__ bool flips(int unsatisfied, std::uint32_t draw, const Thresholds& thresholds) {
   if (unsatisfied >= 3) return true;  // the energy falls or stays
@@ -76,6 +77,7 @@ __global__ void __launch_bounds__(most_threads)
     streams.store();
   }
 }
+// --- end
 
 /// `sites` is the layout with one site an element, `words` the same with s of them.
 template <class Generator, class Layout, class Word>

@@ -72,6 +72,13 @@ double Progress::work(std::int64_t amount, const std::function<double(std::int64
   return seconds;
 }
 
+void Progress::at(std::int64_t done) {
+  done_ = done;
+  if (watched_ && done_ > first_) {
+    draw();
+  }
+}
+
 void Progress::draw() {
   if (Clock::now() < next_drawing_) {
     return;

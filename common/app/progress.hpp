@@ -23,6 +23,8 @@ class Progress {
   /// came.
   double work(std::int64_t amount, const std::function<double(std::int64_t)>& advance,
               const std::function<bool()>& pause = {});
+  /// For work that tells from time to time how much of it is done.
+  void at(std::int64_t done);
 
   std::int64_t done() const { return done_; }
 

@@ -1,0 +1,461 @@
+#!/usr/bin/env python3
+"""Runs the experiments of stage 06's Monte Carlo linear solver and prints them beside what is known of the report's.
+
+    a  random numbers: generators and seedings      b  loads               c  arrays or structs
+    d  who walks in the forward method              e  caching             f  cutoff or fixed steps
+    puzzle       true error against the number of walks for each seeding, with a picture
+    comparison   the Neumann series and conjugate gradients up to the walks' error
+
+The program linear_solver does it all. Results are kept after each of its runs in linear_solver.json of the output
+folder, so an interrupted call is continued by calling again; what is there is not run again. The report is S. Hamilton, M. Lupo Pasini, Monte Carlo Linear
+Solvers in CUDA (Profugus).
+"""
+
+import argparse
+import datetime
+import itertools
+import json
+import math
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import table
+from stages import ROOT, Failure, progress, refuse
+
+FORMAT = "psFlip linear solver, version 1"
+NAME = "linear_solver"
+EXPERIMENTS = {
+    "a": "random numbers",
+    "b": "loads",
+    "c": "arrays or structs",
+    "d": "forward: who walks",
+    "e": "caching",
+    "f": "cutoff or fixed steps",
+    "puzzle": "error against walks",
+    "comparison": "deterministic methods",
+}
+# The report's ratios of times, by experiment and variant. We have no copy to read them from, and invent none.
+REPORT_RATIOS = {}
+NOT_STATED = "not stated here"
+# Residuals that are known for adjoint walks with the collision estimator: (system, walks, whether the seeds are
+# consecutive) -> text. And steps a walk, at full size: (system, variant).
+KNOWN_RESIDUALS = {
+    ("1D", 9984, False): "12.4",
+    ("2D", 10**6, False): "0.26 to 0.32",
+    ("1D", 10**7, False): "0.391",
+    ("1D", 10**7, True): "0.408",
+    ("2D", 10**7, False): "0.090 to 0.092",
+    ("2D", 10**7, True): "0.12",
+}
+KNOWN_STEPS = {("1D", "cutoff 1e-9"): "93", ("2D", "cutoff 1e-9"): "836",
+               ("1D", "10,000 steps"): "10,000", ("2D", "10,000 steps"): "10,000"}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Size:
+    """How large the experiments are."""
+
+    systems: dict  # "1D", "2D" and "diffusion": the program's --matrix
+    walks: int  # of the adjoint method
+    loads: dict  # the same, with the other estimator, which adds to all neighbours
+    fewer: dict  # the same, for which residuals are known, too
+    forward: dict  # walks for each entry
+    fixed: int  # walks that take all steps
+    steps: int  # that these take
+    puzzle: dict  # walks: seeds
+    compared: dict
+    repetitions: int
+
+
+FULL = Size(
+    systems={"1D": "lap1d:1000000,0.5", "2D": "lap2d:30,30", "diffusion": "diffusion2g"},
+    walks=10**7,
+    loads={"1D": 10**7, "2D": 10**6},
+    fewer={"1D": 9984, "2D": 10**6},
+    forward={"1D": 256, "2D": 8192},
+    fixed=10**5,
+    steps=10**4,
+    puzzle={10**4: 3, 10**5: 3, 10**6: 3, 10**7: 3, 10**8: 1},
+    compared={"1D": 10**7, "2D": 10**7, "diffusion": 10**6},
+    repetitions=3,
+)
+# To see that everything runs, on a CPU, in seconds.
+QUICK = Size(
+    systems={"1D": "lap1d:500,0.5", "2D": "lap2d:8,8", "diffusion": "lap2d:12,5"},
+    walks=2000,
+    loads={"1D": 2000, "2D": 500},
+    fewer={"1D": 200, "2D": 200},
+    forward={"1D": 4, "2D": 64},
+    fixed=200,
+    steps=100,
+    puzzle={500: 2, 5000: 1},
+    compared={"1D": 2000, "2D": 2000, "diffusion": 2000},
+    repetitions=1,
+)
+
+SEEDINGS = {
+    "Philox": {"generator": "philox"},
+    "XORWOW, subsequences": {"generator": "xorwow", "seeding": "subsequences"},
+    "XORWOW, consecutive seeds": {"generator": "xorwow", "seeding": "consecutive"},
+    "XORWOW, random seeds": {"generator": "xorwow", "seeding": "random"},
+    "XORWOW, hashed 64-bit seeds": {"generator": "xorwow", "seeding": "hashed"},
+    "XORWOW, consecutive, 1 discarded": {"generator": "xorwow", "seeding": "consecutive", "discard": 1},
+}
+SEED, SEED_STEP = 42, 10**9  # seeds so far apart that consecutive ones do not overlap
+
+
+@dataclass
+class Run:
+    """One row: a variant of an experiment, as options of the program."""
+
+    system: str
+    variant: str
+    options: dict
+    base: str = ""  # the variant that its time is compared with
+
+
+def both(systems, variants, base, common):
+    """A row a system and variant. variants: {name: options}."""
+    return [
+        Run(system, name, common(system) | options, base) for system in systems for name, options in variants.items()
+    ]
+
+
+def runs_of(experiment, size):
+    flat = ("1D", "2D")
+
+    def adjoint(system):
+        return {"matrix": size.systems[system], "histories": size.walks, "repetitions": size.repetitions}
+
+    def with_h(system):  # only this estimator reads H
+        return adjoint(system) | {"histories": size.loads[system], "estimator": "expected"}
+
+    def forward(system):
+        # One group: all walks of an entry in one launch. It leaves no standard error.
+        return adjoint(system) | {"method": "forward", "histories": size.forward[system], "groups": 1}
+
+    def fixed(system):
+        return adjoint(system) | {"histories": size.fixed}
+
+    if experiment == "a":
+        batched = {"XORWOW, subsequences, batches of 5": SEEDINGS["XORWOW, subsequences"] | {"batch": 5},
+                   "Philox, batches of 5": {"generator": "philox", "batch": 5}}  # fmt: skip
+        fewer = [Run(system, "Philox, fewer walks", adjoint(system) | {"generator": "philox", "histories": walks})
+                 for system, walks in size.fewer.items()]  # fmt: skip
+        return both(flat, SEEDINGS | batched, "XORWOW, subsequences", adjoint) + fewer
+    if experiment == "b":
+        loads = ["plain", "ldg-h", "ldg-p", "ldg-w", "ldg-index", "ldg-all", "restricted"]
+        return both(flat, {load: {"load": load} for load in loads}, "plain", with_h)
+    if experiment == "c":
+        return both(flat, {layout: {"layout": layout} for layout in ("arrays", "structs")}, "arrays", with_h)
+    if experiment == "d":
+        maps = {"a thread an entry": "entry", "a thread a walk, atomics": "history-atomic",
+                "a thread a walk, one reduction": "history-reduced"}  # fmt: skip
+        return both(flat, {name: {"map": value} for name, value in maps.items()}, "a thread an entry", forward)
+    if experiment == "e":
+        caching = {"-dlcm=ca, plain": "plain", "-dlcm=cg": "cg", "-dlcm=cv": "cv"}
+        return both(flat, {name: {"load": load} for name, load in caching.items()}, "-dlcm=ca, plain", with_h)
+    if experiment == "f":
+        ends = {"cutoff 1e-9": {"cutoff": 1e-9},
+                f"{size.steps:,} steps": {"cutoff": 0, "max-steps": size.steps}}  # fmt: skip
+        return both(flat, ends, f"{size.steps:,} steps", fixed)
+    if experiment == "puzzle":
+        matrix = size.systems["2D"]
+        return [Run("2D", name, {"matrix": matrix, "histories": walks, "seed": SEED + k * SEED_STEP} | options)
+                for walks, seeds in size.puzzle.items() for name, options in SEEDINGS.items()
+                for k in range(seeds)]  # fmt: skip
+    return [Run(system, "compared", {"matrix": size.systems[system], "histories": walks, "compare": True,
+                "repetitions": size.repetitions}) for system, walks in size.compared.items()]  # fmt: skip
+
+
+def call(program, options, device):
+    """The program's JSON object, or why it refused: exit code 2."""
+    words = [str(program), "--json", "--device", device]
+    for name, value in options.items():
+        words += [f"--{name}"] if value is True else [f"--{name}", str(value)]
+    try:
+        done = subprocess.run(words, capture_output=True, text=True)
+    except OSError:
+        raise Failure(f"linear_solver is not built in {program.parents[2]} (it needs Eigen and SuiteSparse)") from None
+    message = (done.stderr.strip().splitlines() or [f"it ended with code {done.returncode}"])[-1]
+    if done.returncode == 2:
+        return {"refused": message.removeprefix("linear_solver: ")}
+    if done.returncode != 0:
+        raise Failure(message)
+    return json.loads(done.stdout)
+
+
+def read(file):
+    """The results in a file, or None if there are none."""
+    if not file.exists():
+        return None
+    try:
+        result = json.loads(file.read_text())
+    except ValueError:
+        result = None
+    if not isinstance(result, dict) or result.get("format") != FORMAT:
+        raise Failure(f"{file} is not '{FORMAT}'")
+    return result
+
+
+def measure(options):
+    size = QUICK if options.quick else FULL
+    file = options.output / f"{NAME}.json"
+    all_results = read(file) or {"format": FORMAT, "quick": options.quick, "device": None, "experiments": {}}
+    if all_results["quick"] != options.quick:
+        raise Failure(f"{file} has {'' if all_results['quick'] else 'no '}quick results; take another --output")
+    for experiment in options.experiments:
+        found = all_results["experiments"].setdefault(experiment, {"rows": []})
+        before, found["rows"] = found["rows"], []
+        for run in runs_of(experiment, size):
+            progress(f"{experiment}: {run.system}, {run.variant}")
+            row = next((row for row in before if row["options"] == run.options), None)
+            if row is None:
+                row = {"date": datetime.date.today().isoformat()}
+                row["result"] = call(options.program, run.options, options.device)
+            row |= {"system": run.system, "variant": run.variant, "base": run.base, "options": run.options}
+            found["rows"].append(row)
+            if "refused" not in row["result"]:
+                device = {name: row["result"]["device"][name] for name in ("name", "platform")}
+                if all_results["device"] not in (None, device):
+                    raise Failure(f"{file} has results of {all_results['device']['name']}; take another --output")
+                all_results["device"] = device
+            file.write_text(json.dumps(all_results, indent=1) + "\n")
+        progress("")
+        if all("refused" in row["result"] for row in found["rows"]):
+            raise Failure(f"nothing of experiment {experiment} could be run: {found['rows'][0]['result']['refused']}")
+    return all_results
+
+
+# ---- Tables
+
+
+def seconds(row):
+    """Of the walks, and what makes their random numbers. The set-up is not in it."""
+    return row["result"]["seconds"]["generator"] + row["result"]["seconds"]["kernel"]
+
+
+def small(value):
+    return "-" if value is None else "0" if value == 0 else table.significant(value, 3)
+
+
+def known_residual(row):
+    request = row["result"]["request"]
+    first = (request["method"], request["estimator"]) == ("adjoint", "collision")
+    bad = request["seeding"] == "consecutive" and request["discard"] == 0
+    # Random seeds of 32 bits are as bad, but nothing is known of them.
+    if not first or request["seeding"] == "random" or row["result"]["system"]["matrix"] != FULL.systems[row["system"]]:
+        return "-"
+    return KNOWN_RESIDUALS.get((row["system"], request["histories"], bad), "-")
+
+
+def experiment_table(result, experiment):
+    """A row a variant, with its base's time over its own, as a ratio: more than 1 is faster."""
+    rows = [row for row in result["experiments"][experiment]["rows"] if "refused" not in row["result"]]
+    times = {(row["system"], row["variant"]): seconds(row) for row in rows}
+    headings = ["system", "variant", "walks", "steps a walk", "set-up, s", "generator, s", "walks, s", "x as fast",
+                "report: x as fast", "residual", "known", "true error", "expected error"]  # fmt: skip
+    if experiment == "a":
+        headings.append("chi²/dof of draws 1, 2")
+    if experiment == "f":
+        headings.insert(4, "known steps")
+    body = []
+    for row in rows:
+        found = row["result"]
+        base = times.get((row["system"], row["base"]))
+        line = [
+            row["system"], row["variant"], f"{found['request']['histories']:,}", f"{found['steps_per_history']:,.1f}",
+            small(found["seconds"]["setup"]), small(found["seconds"]["generator"]), small(found["seconds"]["kernel"]),
+            f"{base / seconds(row):.2f}" if base and seconds(row) else "-",
+            REPORT_RATIOS.get((experiment, row["system"], row["variant"]), NOT_STATED),
+            small(found["residual"]), known_residual(row), small(found["error"]), small(found["expected_error"]),
+        ]  # fmt: skip
+        if experiment == "a":
+            line.append(f"{found['pair_chi_squared']:.1f}")
+        if experiment == "f":
+            full = found["system"]["matrix"] == FULL.systems[row["system"]]
+            line.insert(4, KNOWN_STEPS.get((row["system"], row["variant"]), "-") if full else "-")
+        body.append(line)
+    return table.as_markdown(headings, body, [False, False] + [True] * (len(headings) - 2))
+
+
+def puzzle_lines(result):
+    """{variant: {walks: (true error, expected error)}}: root mean squares over the seeds. What is not finite is left
+    out."""
+    lines = {}
+    for row in result["experiments"]["puzzle"]["rows"]:
+        found = row["result"]
+        if "refused" not in found and found["error"] and found["expected_error"]:
+            points = lines.setdefault(row["variant"], {}).setdefault(found["request"]["histories"], [])
+            points.append((found["error"], found["expected_error"]))
+
+    def mean(values):
+        return math.sqrt(sum(value**2 for value in values) / len(values))
+
+    return {
+        variant: {walks: tuple(map(mean, zip(*points))) for walks, points in sorted(line.items())}
+        for variant, line in lines.items()
+    }
+
+
+def slope(line):
+    """Of log(true error) against log(walks), from the first point to the last; None for a single point."""
+    walks = list(line)
+    if len(walks) < 2:
+        return None
+    return math.log(line[walks[-1]][0] / line[walks[0]][0]) / math.log(walks[-1] / walks[0])
+
+
+def puzzle_table(result):
+    lines = puzzle_lines(result)
+    walks = sorted({count for line in lines.values() for count in line})
+    chi = {row["variant"]: row["result"]["pair_chi_squared"] for row in result["experiments"]["puzzle"]["rows"]
+           if "refused" not in row["result"]}  # fmt: skip
+    headings = ["streams", "chi²/dof of draws 1, 2", *(f"true error, {count:,} walks" for count in walks), "slope",
+                f"true / expected error, {walks[-1]:,}"]  # fmt: skip
+    body = []
+    for variant, line in lines.items():
+        last = line.get(walks[-1])
+        body.append([
+            variant, f"{chi[variant]:.1f}",
+            *(f"{line[count][0]:.2e}" if count in line else "-" for count in walks),
+            f"{slope(line):.2f}" if slope(line) is not None else "-",
+            f"{last[0] / last[1]:.1f}" if last else "-",
+        ])  # fmt: skip
+    return table.as_markdown(headings, body, [False] + [True] * (len(headings) - 1))
+
+
+def comparison_table(result):
+    headings = ["system", "method", "runs on", "iterations or steps", "seconds", "true error", "x as fast as the walks"]
+    methods = {"richardson": "Neumann series", "conjugate-gradients": "conjugate gradients"}
+    body = []
+    for row in result["experiments"]["comparison"]["rows"]:
+        found = row["result"]
+        if "refused" in found:
+            continue
+        walks = seconds(row)
+        body.append([row["system"], f"{found['request']['histories']:,} walks", found["device"]["platform"].upper(),
+                     f"{found['steps']:,}", small(walks), f"{found['error']:.2e}" if found["error"] else "-", "1"])  # fmt: skip
+        for rival in found["compare"]:
+            line = [row["system"], methods[rival["solver"]], rival["platform"].upper()]
+            if "left_out" in rival:
+                line += ["-", "-", "-", rival["left_out"]]
+            else:
+                faster = f"{walks / rival['seconds']:,.0f}" if rival["seconds"] > 0 else "-"
+                line += [f"{rival['iterations']:,}", f"{rival['seconds']:.2e}", f"{rival['error']:.2e}", faster]
+            body.append(line)
+    return table.as_markdown(headings, body, [False] * 3 + [True] * 4)
+
+
+def remarks(result, experiment):
+    found = result["experiments"][experiment]
+    there = [row for row in found["rows"] if "refused" not in row["result"]]
+    text = f"On {result['device']['name']}, {max(row['date'] for row in there)}: `common/tools/linear_solver.py --experiments {experiment}"
+    text += " --quick`. Toy sizes, of which the times mean nothing." if result["quick"] else "`."
+    for kind in sorted({row["result"]["build_type"] for row in there} - {"release"}):
+        text += f" {kind.upper()} build: the times mean nothing."
+    systems = {row["system"]: row["result"]["system"]["matrix"] for row in there}
+    text += " " + "; ".join(f"{name}: `{matrix}`" for name, matrix in systems.items()) + "."
+    for reason, rows in itertools.groupby(
+        (row for row in found["rows"] if "refused" in row["result"]), key=lambda row: row["result"]["refused"]
+    ):
+        names = ", ".join(dict.fromkeys(row["variant"] for row in rows))
+        text += f" Left out: {names} ({reason})."
+    return text
+
+
+def as_text(result, experiment):
+    made = {"puzzle": puzzle_table, "comparison": comparison_table}.get(experiment)
+    text = made(result) if made else experiment_table(result, experiment)
+    return f"{text}\n\n{remarks(result, experiment)}"
+
+
+def markdown(folder, experiment):
+    """The README's table of an experiment from linear_solver.json in a folder of common/results, and what has to be
+    said about it."""
+    if experiment not in EXPERIMENTS:
+        raise Failure(f"linear_solver: there is no table '{experiment}'; there are {', '.join(EXPERIMENTS)}")
+    file = folder / f"{NAME}.json"
+    if not file.exists():
+        raise FileNotFoundError(2, "no such file", str(file))
+    result = read(file)
+    if experiment not in result["experiments"]:
+        raise Failure(f"{folder.name}/{NAME}.json has no experiment {experiment}")
+    return as_text(result, experiment)
+
+
+def draw(result, file):
+    """True error against walks for each seeding, both axes logarithmic; and what chance alone would leave."""
+    from plots import plt, save  # needs matplotlib
+
+    lines = puzzle_lines(result)
+    figure, axes = plt.subplots(figsize=(8, 5.5))
+    for number, (variant, line) in enumerate(lines.items()):
+        axes.plot(list(line), [true for true, _ in line.values()], marker="osD^v<>"[number % 7], color=f"C{number}",
+                  linewidth=1.2, markersize=5, label=variant)  # fmt: skip
+    expected = lines.get("Philox")
+    if expected:
+        axes.plot(list(expected), [chance for _, chance in expected.values()], "k--", linewidth=1,
+                  label="expected: Philox's standard error")  # fmt: skip
+    axes.set(xscale="log", yscale="log", xlabel="walks", ylabel="true error, ||x − exact|| / ||exact||",
+             title=f"What seeding does to the answer, {result['device']['name']}")  # fmt: skip
+    axes.grid(alpha=0.3)
+    axes.legend(fontsize="small", loc="center left", bbox_to_anchor=(1, 0.5))
+    save(figure, file)
+
+
+def names(text):
+    for part in text.split(","):
+        if part not in EXPERIMENTS:
+            raise argparse.ArgumentTypeError(f"{part}; allowed are {', '.join(EXPERIMENTS)}")
+    return list(dict.fromkeys(text.split(",")))
+
+
+def parse_options(arguments):
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.error = refuse
+    add = parser.add_argument
+    add("--experiments", type=names, default=list(EXPERIMENTS), metavar="a,b,puzzle", help="only these (all)")
+    add("--quick", action="store_true", help="toy sizes: shows in seconds that everything runs")
+    add("--device", default="auto", help="auto, cpu, gpu, or the number of a GPU")
+    add("--output", type=Path, required=True, metavar="DIR",
+        help=f"folder of {NAME}.json and {NAME}.svg, for instance common/results/h200")  # fmt: skip
+    add("--draw", action="store_true", help="print and draw what is there, run nothing")
+    add("--build-dir", type=Path, default=ROOT / "build", help=argparse.SUPPRESS)
+    options = parser.parse_args(arguments)
+    options.program = options.build_dir / "06_prng/linear_solver/linear_solver"
+    try:
+        options.output.mkdir(parents=True, exist_ok=True)  # now, not after minutes of work
+    except OSError:
+        parser.error(f"--output {options.output}: it cannot be made a folder")
+    return options
+
+
+def main(arguments):
+    options = parse_options(arguments)
+    result = read(options.output / f"{NAME}.json") if options.draw else measure(options)
+    if not result:
+        raise Failure(f"{options.output} has no {NAME}.json")
+    shown = [experiment for experiment in options.experiments if experiment in result["experiments"]]
+    for experiment in shown:
+        print(f"## {experiment}: {EXPERIMENTS[experiment]}\n\n{as_text(result, experiment)}\n")
+    if "puzzle" in shown:
+        try:
+            draw(result, options.output / f"{NAME}.svg")
+        except Failure as failure:  # no matplotlib
+            if options.draw:
+                raise
+            print(f"linear_solver: no picture: {failure}; then call with --draw", file=sys.stderr)
+    return 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main(sys.argv[1:]))
+    except Failure as failure:
+        print(f"linear_solver: {failure}", file=sys.stderr)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        sys.exit(130)
