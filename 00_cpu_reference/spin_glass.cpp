@@ -264,6 +264,7 @@ std::unique_ptr<Simulation> make_simulation(const Problem& problem, const Launch
   refuse("--samples-per-word", launch.samples_per_word.has_value());
   refuse("--cluster", launch.cluster.has_value());
   refuse("--replicas-together", launch.replicas_together.has_value());
+  refuse("--transport", launch.transport.has_value());
   switch (problem.generator) {
     case Generator::minstd:
       return make<MinstdStream>(problem);

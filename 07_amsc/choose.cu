@@ -148,10 +148,13 @@ double expected(const Problem& problem, const Launch& launch, const Limits& limi
 std::unique_ptr<Simulation> make_simulation(const Problem& problem, const Launch& wish) {
   Offer offer;
   offer.generators = {generators.begin(), generators.end()};
-  complete(
-      problem,
-      {.device = wish.device, .indexing = wish.indexing, .load = wish.load, .sites_per_thread = wish.sites_per_thread},
-      offer);
+  complete(problem,
+           {.device = wish.device,
+            .indexing = wish.indexing,
+            .load = wish.load,
+            .sites_per_thread = wish.sites_per_thread,
+            .transport = wish.transport},
+           offer);
 
   const Limits limits = limits_of(wish.device);
   std::vector<Launch> launches = possible_launches(problem, wish, limits);

@@ -18,6 +18,7 @@ using namespace spin_glass;
 
 constexpr int slots = 3;  ///< planes of each colour in shared memory
 
+// --- yours: red goes ahead along z', blue follows; what does a plane need before it is updated?
 /// A thread takes the sites at x = threadIdx.x and row threadIdx.y of its block's strip, one of each colour in a step.
 template <class Generator, int units, int replicas, int interleaved, int blocks>
 __global__ void __launch_bounds__(512) update_fused(const Work work) {
@@ -119,6 +120,7 @@ __global__ void __launch_bounds__(512) update_fused(const Work work) {
     }
   }
 }
+// --- end
 
 template <class Generator, int units, int replicas, int interleaved, int blocks>
 class FusedSimulation : public ClusterSimulation<Generator> {

@@ -3,10 +3,12 @@
 #pragma once
 
 #include <algorithm>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <stdexcept>
 #include <vector>
 
@@ -94,7 +96,7 @@ __global__ void place_coupling_bits(const spin_glass::Coupling* canonical, std::
 }
 
 /// `count` lattices of a colour from number `first` = sample * replicas + replica on, back into the order of s and to
-/// +-1.
+/// +-1. Only the sites that the layout owns.
 template <class Layout>
 __global__ void take_spin_bits(const std::uint32_t* spins, spin_glass::Spin* canonical, Packing packing, Layout layout,
                                Colour colour, int size, std::int64_t first, std::int64_t count) {
@@ -102,9 +104,11 @@ __global__ void take_spin_bits(const std::uint32_t* spins, spin_glass::Spin* can
     const std::int64_t lattice = number / packing.half, i = number % packing.half;
     const std::int64_t sample = (first + lattice) / packing.replicas;
     const int replica = static_cast<int>((first + lattice) % packing.replicas);
-    const std::int64_t s = spin_glass::number(layout.site(colour, layout.place(static_cast<int>(i))), size);
+    const spin_glass::Place place = layout.place(static_cast<int>(i));
+    if (!owns(layout, colour, place)) return;
+    const std::int64_t s = spin_glass::number(layout.site(colour, place), size);
     const std::uint32_t word = spins[packing.spin(packing.unit_of(sample), replica, i)];
-    canonical[lattice * 2 * packing.half + s] = word >> packing.bit_of(sample) & 1 ? 1 : -1;
+    canonical[lattice * size * size * size + s] = word >> packing.bit_of(sample) & 1 ? 1 : -1;
   });
 }
 
@@ -117,7 +121,7 @@ __global__ void put_spin_bits(std::uint32_t* spins, const spin_glass::Spin* cano
     const std::int64_t sample = (first + lattice) / packing.replicas;
     const int replica = static_cast<int>((first + lattice) % packing.replicas);
     const std::int64_t s = spin_glass::number(layout.site(colour, layout.place(static_cast<int>(i))), size);
-    if (canonical[lattice * 2 * packing.half + s] > 0)
+    if (canonical[lattice * size * size * size + s] > 0)
       atomicOr(&spins[packing.spin(packing.unit_of(sample), replica, i)], 1u << packing.bit_of(sample));
   });
 }
@@ -128,18 +132,24 @@ struct Words32 {
   const std::uint32_t* couplings[spin_glass::directions];  ///< of the red sites
 };
 
-template <class Generator>
+/// An engine for the sites of `Layout`: all, or those of a part of the lattice, which stage 08 gives to a rank.
+template <class Generator, class Layout = Sliced>
 class MultispinSimulation : public spin_glass::Simulation {
  public:
   /// `copies`: how often every stream is stored, for threads that share its numbers.
   MultispinSimulation(const spin_glass::Problem& problem, const spin_glass::Launch& launch, const Packing& packing,
-                      int copies)
+                      int copies) requires std::same_as<Layout, Sliced>
+      : MultispinSimulation(problem, launch, packing, copies,
+                            Sliced{static_cast<int>(problem.size), static_cast<int>(problem.size)}) {}
+
+  MultispinSimulation(const spin_glass::Problem& problem, const spin_glass::Launch& launch, const Packing& packing,
+                      int copies, const Layout& layout)
       : size_(static_cast<int>(problem.size)),
         problem_(problem),
         launch_(launch),
         packing_(packing),
         copies_(copies),
-        layout_{size_, size_},
+        layout_(layout),
         thresholds_(spin_glass::thresholds(problem.beta, problem.generator)) {
     problem_.given_couplings.reset();  // the device has them; nobody else needs them
     CHECK_CUDA(cudaSetDevice(launch.device));
@@ -187,26 +197,21 @@ class MultispinSimulation : public spin_glass::Simulation {
   std::int64_t half_sweeps() const override { return half_sweeps_done_; }
 
   spin_glass::State state() const override {
-    CHECK_CUDA(cudaSetDevice(launch_.device));
     spin_glass::State result{size_, problem_.samples, problem_.replicas, {}};
-    result.spins.resize(problem_.samples * problem_.replicas * sites(problem_));
-    for_each_part([&](std::int64_t first, std::int64_t count, spin_glass::Spin* canonical) {
-      for (const Colour colour : {spin_glass::red, spin_glass::blue}) {
-        take_spin_bits<<<setup_blocks(count * packing_.half), setup_threads>>>(
-            spins_[colour].data(), canonical, packing_, layout_, colour, size_, first, count);
-        CHECK_CUDA(cudaGetLastError());
-      }
-      CHECK_CUDA(cudaMemcpy(&result.spins[first * sites(problem_)], canonical, count * sites(problem_),
-                            cudaMemcpyDeviceToHost));
+    result.spins.reserve(problem_.samples * problem_.replicas * sites(problem_));
+    take_state([&](std::span<const spin_glass::Spin> part) {
+      result.spins.insert(result.spins.end(), part.begin(), part.end());
     });
     return result;
   }
 
+  void take_state(const spin_glass::TakeSpins& take) const override { take_lattices(take); }
+
+  bool spares_host_memory() const override { return true; }
+
   std::optional<std::vector<spin_glass::SampleObservables>> observe(bool correlations) const override {
     CHECK_CUDA(cudaSetDevice(launch_.device));
-    amsc::PackedArrays arrays{{spins_[spin_glass::red].data(), spins_[spin_glass::blue].data()}, {}};
-    for (int d = 0; d < spin_glass::directions; ++d) arrays.couplings[d] = couplings_[d].data();
-    return observe_packed(packing_, arrays, size_, correlations);
+    return observe_packed(packing_, arrays(), size_, correlations);
   }
 
   bool can_resume() const override { return true; }
@@ -221,21 +226,10 @@ class MultispinSimulation : public spin_glass::Simulation {
 
   void resume(std::int64_t half_sweeps, const spin_glass::State& state, const spin_glass::GiveWord& give) override {
     check_resumed(problem_, half_sweeps, state);
-    CHECK_CUDA(cudaSetDevice(launch_.device));
-    for (const Colour colour : {spin_glass::red, spin_glass::blue})
-      CHECK_CUDA(cudaMemset(spins_[colour].data(), 0, spins_[colour].bytes()));
-    for_each_part([&](std::int64_t first, std::int64_t count, spin_glass::Spin* canonical) {
-      CHECK_CUDA(cudaMemcpy(canonical, &state.spins[first * sites(problem_)], count * sites(problem_),
-                            cudaMemcpyHostToDevice));
-      for (const Colour colour : {spin_glass::red, spin_glass::blue}) {
-        put_spin_bits<<<setup_blocks(count * packing_.half), setup_threads>>>(
-            spins_[colour].data(), canonical, packing_, layout_, colour, size_, first, count);
-        CHECK_CUDA(cudaGetLastError());
-      }
+    put_lattices([&](std::int64_t first, std::span<spin_glass::Spin> part) {
+      std::copy_n(state.spins.begin() + first * sites(problem_), part.size(), part.begin());
     });
-    restore_streams<Generator>({states_[spin_glass::red].data(), states_[spin_glass::blue].data()},
-                               stream_order(half_sweeps), give);
-    half_sweeps_done_ = half_sweeps;
+    put_streams(half_sweeps, give);
   }
 
   spin_glass::Launch launch() const override { return launch_; }
@@ -268,27 +262,79 @@ class MultispinSimulation : public spin_glass::Simulation {
     return {states(Colour(h % 2)), problem_.seed, packing_.words_per_group(), n, slot};
   }
 
+  /// Calls take(first lattice, spins in the order of s) for some lattices, and so on to the last. A site that the
+  /// layout does not own has 0.
+  template <class Take>
+  void take_lattices(Take take) const {
+    CHECK_CUDA(cudaSetDevice(launch_.device));
+    for_each_part([&](std::int64_t first, std::int64_t count, std::span<spin_glass::Spin> part,
+                      DeviceBuffer<spin_glass::Spin>& canonical) {
+      CHECK_CUDA(cudaMemset(canonical.data(), 0, canonical.bytes()));
+      for (const Colour colour : {spin_glass::red, spin_glass::blue}) {
+        take_spin_bits<<<setup_blocks(count * packing_.half), setup_threads>>>(
+            spins_[colour].data(), canonical.data(), packing_, layout_, colour, size_, first, count);
+        CHECK_CUDA(cudaGetLastError());
+      }
+      CHECK_CUDA(cudaMemcpy(part.data(), canonical.data(), part.size_bytes(), cudaMemcpyDeviceToHost));
+      take(part);
+    });
+  }
+  /// Lets give(first lattice, room for spins in the order of s) say what the spins become, some lattices after others.
+  template <class Give>
+  void put_lattices(Give give) {
+    CHECK_CUDA(cudaSetDevice(launch_.device));
+    for (const Colour colour : {spin_glass::red, spin_glass::blue})
+      CHECK_CUDA(cudaMemset(spins_[colour].data(), 0, spins_[colour].bytes()));
+    for_each_part([&](std::int64_t first, std::int64_t count, std::span<spin_glass::Spin> part,
+                      DeviceBuffer<spin_glass::Spin>& canonical) {
+      give(first, part);
+      CHECK_CUDA(cudaMemcpy(canonical.data(), part.data(), part.size_bytes(), cudaMemcpyHostToDevice));
+      for (const Colour colour : {spin_glass::red, spin_glass::blue}) {
+        put_spin_bits<<<setup_blocks(count * packing_.half), setup_threads>>>(
+            spins_[colour].data(), canonical.data(), packing_, layout_, colour, size_, first, count);
+        CHECK_CUDA(cudaGetLastError());
+      }
+    });
+  }
+
+  /// The streams become what `give` says, as they are after so many half-sweeps, and so does the engine.
+  void put_streams(std::int64_t half_sweeps, const spin_glass::GiveWord& give) {
+    restore_streams<Generator>({states_[spin_glass::red].data(), states_[spin_glass::blue].data()},
+                               stream_order(half_sweeps), give);
+    half_sweeps_done_ = half_sweeps;
+  }
+  const std::uint32_t* spins(Colour colour) const { return spins_[colour].data(); }
+  amsc::PackedArrays arrays() const {
+    amsc::PackedArrays all{{spins(spin_glass::red), spins(spin_glass::blue)}, {}};
+    for (int d = 0; d < spin_glass::directions; ++d) all.couplings[d] = couplings_[d].data();
+    return all;
+  }
+
   int size_;  ///< L
   spin_glass::Problem problem_;
   spin_glass::Launch launch_;
   Packing packing_;
   int copies_;  ///< of every stream
-  Sliced layout_;
+  Layout layout_;
   Thresholds thresholds_;
   std::int64_t half_sweeps_done_ = 0;
 
  private:
-  /// Calls f(first lattice, lattices, room for their canonical spins on the device) for one part after the other.
+  /// Calls f(first lattice, lattices, room for their spins on the host, and on the device) for one part after the
+  /// other.
   template <class F>
   void for_each_part(F f) const {
     const std::int64_t lattices = problem_.samples * problem_.replicas;
     const std::int64_t at_once = std::clamp<std::int64_t>(transfer_bytes / sites(problem_), 1, lattices);
-    DeviceBuffer<spin_glass::Spin> canonical(at_once * sites(problem_));
-    for (std::int64_t first = 0; first < lattices; first += at_once)
-      f(first, std::min(at_once, lattices - first), canonical.data());
+    std::vector<spin_glass::Spin> on_host(at_once * sites(problem_));
+    DeviceBuffer<spin_glass::Spin> canonical(on_host.size());
+    for (std::int64_t first = 0; first < lattices; first += at_once) {
+      const std::int64_t count = std::min(at_once, lattices - first);
+      f(first, count, std::span(on_host).first(count * sites(problem_)), canonical);
+    }
   }
 
-  StreamOrder<Sliced> stream_order(std::int64_t half_sweeps) const {
+  StreamOrder<Layout> stream_order(std::int64_t half_sweeps) const {
     return {layout_,          size_, copies_ * packing_.words(), copies_ * packing_.words_per_group(), half_sweeps,
             problem_.replicas};
   }

@@ -14,8 +14,9 @@ namespace psflip::amsc {
 /// The spins and couplings of an engine, in the memory of its device and in the sliced layout.
 struct PackedArrays {
   const std::uint32_t* spins[2];  ///< [colour], Packing::spin, 1 = up
-  const std::uint32_t*
-      couplings[spin_glass::directions];  ///< of the red sites, Packing::coupling, 1 = antiferromagnetic
+  /// Of the red sites, Packing::coupling, 1 = antiferromagnetic. Null: nobody wants energies, and those found are
+  /// wrong.
+  const std::uint32_t* couplings[spin_glass::directions];
 };
 
 /// What spin_glass::observe() computes for each sample, by kernels on the current device, in the default stream. `size`

@@ -18,6 +18,7 @@ using Word = std::uint32_t;  // 32 samples
 
 constexpr int widest_block = 1024;  // what a row needs in Grid, which has no division
 
+// --- yours: six bits added by logic, one formula that flips 32 samples; then as in stage 05, a replica at a time
 /// Two bits of three that are added: the sum's, and the carry.
 __device__ void full_adder(Word a, Word b, Word c, Word& sum, Word& carry) {
   sum = a ^ b ^ c;
@@ -73,6 +74,7 @@ __global__ void __launch_bounds__(1024) update_sites(Sliced layout, int elements
     stream.store();
   }
 }
+// --- end
 
 template <class Generator>
 class UpdateSimulation : public MultispinSimulation<Generator> {

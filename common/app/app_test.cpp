@@ -122,7 +122,7 @@ TEST(RunProgram, EndsWithTheNumberOfASignal) {
 // ---- Signals
 
 TEST(Interruption, NotesASignalOnceAndLetsTheSecondEndTheProgram) {
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGUSR1}) {
     const Interruption interruption;
     EXPECT_EQ(interruption.signal(), 0);
     std::raise(signal);

@@ -7,7 +7,7 @@ namespace {
 
 volatile std::sig_atomic_t noted = 0;
 
-constexpr int signals[] = {SIGINT, SIGTERM, SIGHUP};
+constexpr int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1};
 
 void note(int signal) { noted = signal; }
 

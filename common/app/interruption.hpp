@@ -6,8 +6,9 @@
 
 namespace psflip {
 
-/// From its making on, SIGINT (Ctrl-C), SIGTERM and SIGHUP are noted instead of ending the program; the second of a
-/// kind ends it as ever. A signal that was ignored before (nohup) stays ignored. One object at a time.
+/// From its making on, SIGINT (Ctrl-C), SIGTERM, SIGHUP and SIGUSR1 (which mpirun passes on, and batch systems send)
+/// are noted instead of ending the program; the second of a kind ends it as ever. A signal that was ignored before
+/// (nohup) stays ignored. One object at a time.
 class Interruption {
  public:
   Interruption();

@@ -2,7 +2,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-int main(int argc, char** argv) {
+#include "app/start.hpp"
+
+namespace {
+
+int run_tests(int argc, char** argv) {
   testing::InitGoogleMock(&argc, argv);
   const int failed = RUN_ALL_TESTS();
   const testing::UnitTest& all = *testing::UnitTest::GetInstance();
@@ -12,3 +16,7 @@ int main(int argc, char** argv) {
   const int skipped_everything = 77;  // ctest reports the test as skipped
   return failed == 0 && all.skipped_test_count() == all.test_to_run_count() ? skipped_everything : failed;
 }
+
+}  // namespace
+
+int main(int argc, char** argv) { return psflip::start(argc, argv, run_tests); }

@@ -1,13 +1,15 @@
-# psflip_add_stage(model engine [REFERENCE] [TEST file ...]): the programs of one stage, from what all stages of a model
-# share (common/<model>). `engine` is the library that defines make_simulation. Makes, in <build>/<stage folder>/:
+# psflip_add_stage(model engine [REFERENCE] [START objects] [TEST file ...]): the programs of one stage, from what all
+# stages of a model share (common/<model>). `engine` is the library that defines make_simulation. Makes, in
+# <build>/<stage folder>/:
 #   <model>            the program, majority or spin_glass
 #   <model>_test       bits against stage 00, run by ctest on every platform and schedule; TEST adds the stage's own
 #   <model>_benchmark  Google Benchmark
-# REFERENCE marks stage 00, whose engine is the plain loop (namespace psflip::reference).
+# REFERENCE marks stage 00, whose engine is the plain loop (namespace psflip::reference). START is an object library with
+# the stage's own psflip::start (app/start.hpp), which only the 3D model's programs call.
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
 
 function(psflip_add_stage model engine)
-  cmake_parse_arguments(PARSE_ARGV 2 arg "REFERENCE" "" "TEST")
+  cmake_parse_arguments(PARSE_ARGV 2 arg "REFERENCE" "START" "TEST")
   cmake_path(GET CMAKE_CURRENT_SOURCE_DIR FILENAME stage)
   set(shared ${PSFLIP_ROOT}/common/${model})
   psflip_add_reference(${model})
@@ -29,7 +31,7 @@ function(psflip_add_stage model engine)
   foreach(program IN ITEMS ${model} ${model}_test ${model}_benchmark)
     set_target_properties(${stage}_${program} PROPERTIES OUTPUT_NAME ${program}
                           RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/${stage})
-    target_link_libraries(${stage}_${program} PRIVATE ${platforms})
+    target_link_libraries(${stage}_${program} PRIVATE ${platforms} ${arg_START} psflip_start)
   endforeach()
   target_link_libraries(${stage}_${model} PRIVATE psflip_${model}_program)
   target_link_libraries(${stage}_${model}_test PRIVATE ${model}_reference $<TARGET_NAME_IF_EXISTS:${model}_physics>
@@ -49,18 +51,31 @@ function(psflip_add_stage model engine)
            COMMAND ${Python3_EXECUTABLE} ${shared}/program_test.py $<TARGET_FILE:${stage}_${model}>)
 endfunction()
 
-# psflip_add_platform_tests(name program on_cpu on_gpu): <name>.cpu.<schedule> for each schedule, and <name>.gpu, as far as
-# this build has the platforms. on_cpu and on_gpu are Google Test filters.
+# psflip_add_platform_tests(name program on_cpu on_gpu [LAUNCHER command ...] [SCHEDULES schedule ...]
+#                           [ENVIRONMENT variable=value ...] [PROCESSORS number]):
+# <name>.cpu.<schedule> for each schedule, and <name>.gpu, as far as this build has the platforms. on_cpu and on_gpu are
+# Google Test filters; an empty one: no such test. LAUNCHER is what the program is started by, mpirun -n 2 say, and
+# PROCESSORS how many it keeps busy. SCHEDULES are all three unless some are named.
 function(psflip_add_platform_tests name program on_cpu on_gpu)
-  if(PSFLIP_HAS_CPU)
-    foreach(schedule IN ITEMS forward reversed shuffled)
-      add_test(NAME ${name}.cpu.${schedule} COMMAND ${program} --gtest_filter=${on_cpu})
-      set_tests_properties(${name}.cpu.${schedule} PROPERTIES ENVIRONMENT PSFLIP_SCHEDULE=${schedule})
+  cmake_parse_arguments(PARSE_ARGV 4 arg "" "PROCESSORS" "LAUNCHER;SCHEDULES;ENVIRONMENT")
+  if(NOT arg_SCHEDULES)
+    set(arg_SCHEDULES forward reversed shuffled)
+  endif()
+  if(NOT arg_PROCESSORS)
+    set(arg_PROCESSORS 1)
+  endif()
+  set(command ${arg_LAUNCHER} $<TARGET_FILE:${program}>)
+  if(PSFLIP_HAS_CPU AND on_cpu)
+    foreach(schedule IN LISTS arg_SCHEDULES)
+      add_test(NAME ${name}.cpu.${schedule} COMMAND ${command} --gtest_filter=${on_cpu})
+      set_tests_properties(${name}.cpu.${schedule} PROPERTIES PROCESSORS ${arg_PROCESSORS}
+                           ENVIRONMENT "PSFLIP_SCHEDULE=${schedule};${arg_ENVIRONMENT}")
     endforeach()
   endif()
-  if(PSFLIP_HAS_GPU)
-    add_test(NAME ${name}.gpu COMMAND ${program} --gtest_filter=${on_gpu})
-    set_tests_properties(${name}.gpu PROPERTIES SKIP_RETURN_CODE 77 LABELS gpu)  # 77: there is no GPU here
+  if(PSFLIP_HAS_GPU AND on_gpu)
+    add_test(NAME ${name}.gpu COMMAND ${command} --gtest_filter=${on_gpu})
+    set_tests_properties(${name}.gpu PROPERTIES PROCESSORS ${arg_PROCESSORS} ENVIRONMENT "${arg_ENVIRONMENT}"
+                         SKIP_RETURN_CODE 77 LABELS gpu)  # 77: there is no GPU here
   endif()
 endfunction()
 

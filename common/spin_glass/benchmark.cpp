@@ -16,6 +16,7 @@
 
 #include "app/command_line.hpp"
 #include "app/invalid_input.hpp"
+#include "app/start.hpp"
 #include "app/state_hash.hpp"
 #include "gpu/benchmark.hpp"
 #include "spin_glass/observables.hpp"
@@ -40,6 +41,7 @@ struct Options {
   std::vector<int> samples_per_word;
   std::vector<int> clusters;
   std::vector<int> replicas_together;
+  std::vector<std::string> transports;
   int repetitions = 5;
   double min_time = 0;
   std::string device = "auto";
@@ -102,6 +104,7 @@ std::vector<std::string> words(const Launch& launch) {
   if (launch.samples_per_word) all.push_back("samples_per_word:" + std::to_string(*launch.samples_per_word));
   if (launch.cluster) all.push_back("cluster:" + std::to_string(*launch.cluster));
   if (launch.replicas_together) all.push_back("replicas_together:" + std::to_string(*launch.replicas_together));
+  if (launch.transport) all.push_back("transport:" + std::string(name(*launch.transport)));
   return all;
 }
 
@@ -170,14 +173,17 @@ std::vector<Launch> launches(const Options& options) {
             for (const auto samples_per_word : or_default(options.samples_per_word)) {
               for (const auto cluster : or_default(options.clusters)) {
                 for (const auto replicas_together : or_default(options.replicas_together)) {
-                  all.push_back({.indexing = called(indexings, indexing),
-                                 .load = called(loads, load),
-                                 .threads = threads,
-                                 .sites_per_thread = sites_per_thread,
-                                 .kernel = called(kernels, kernel),
-                                 .samples_per_word = samples_per_word,
-                                 .cluster = cluster,
-                                 .replicas_together = replicas_together});
+                  for (const auto& transport : or_default(options.transports)) {
+                    all.push_back({.indexing = called(indexings, indexing),
+                                   .load = called(loads, load),
+                                   .threads = threads,
+                                   .sites_per_thread = sites_per_thread,
+                                   .kernel = called(kernels, kernel),
+                                   .samples_per_word = samples_per_word,
+                                   .cluster = cluster,
+                                   .replicas_together = replicas_together,
+                                   .transport = called(transports, transport)});
+                  }
                 }
               }
             }
@@ -264,6 +270,9 @@ void add_options(CLI::App& app, Options& options) {
   app.add_option("--samples-per-word", options.samples_per_word, "Samples that are bits of one word")->delimiter(',');
   app.add_option("--cluster", options.clusters, "Thread blocks that share their memory")->delimiter(',');
   app.add_option("--replicas-together", options.replicas_together, "Replicas that one cluster updates")->delimiter(',');
+  app.add_option("--transport", options.transports, "Of " + list(names(transports)) + ": those to time")
+      ->delimiter(',')
+      ->check(one_of(names(transports)));
   app.add_option("--repetitions", options.repetitions, "Timed runs of each launch")->check(whole_number(1));
   app.add_option("--min-time", options.min_time, "Device seconds of a repetition at least, by repeating its run")
       ->check(CLI::NonNegativeNumber);
@@ -287,22 +296,23 @@ void complete_problem(Options& options) {
                        std::to_string(options.generators.size()));
 }
 
-}  // namespace
-}  // namespace psflip::spin_glass
-
-int main(int argc, char** argv) {
-  using namespace psflip::spin_glass;
+int run_benchmarks(int argc, char** argv) {
   Session session;
   CLI::App app("Times stage " + std::string(stage()) + " of the 3D spin glass.", "spin_glass_benchmark");
   add_options(app, session.options);
-  const int code = psflip::run_program(app, argc, argv, [&app, &session] {
-    psflip::initialise_google_benchmark(app);
+  const int code = run_program(app, argc, argv, [&app, &session] {
+    initialise_google_benchmark(app);
     complete_problem(session.options);
-    session.choice = psflip::choose_device(platforms(), session.options.device);
-    psflip::describe(stage(), session.choice.device);
+    session.choice = choose_device(platforms(), session.options.device);
+    describe(stage(), session.choice.device);
     describe_problem(session.options);
     register_benchmarks(session);
     benchmark::RunSpecifiedBenchmarks();
   });
   return code == 0 && failed(session) ? 1 : code;
 }
+
+}  // namespace
+}  // namespace psflip::spin_glass
+
+int main(int argc, char** argv) { return psflip::start(argc, argv, psflip::spin_glass::run_benchmarks); }

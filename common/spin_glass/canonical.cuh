@@ -78,20 +78,27 @@ struct StreamOrder {
   std::int64_t copies, copies_per_group;
   std::int64_t half_sweeps, replicas;  ///< how many were done, and there are: so each has given draws() numbers
 
-  PSFLIP_HOST_DEVICE std::int64_t half() const { return std::int64_t{size} * size * size / 2; }
+  PSFLIP_HOST_DEVICE std::int64_t sites() const { return std::int64_t{size} * size * size; }
+  /// Streams of a colour in a copy.
+  PSFLIP_HOST_DEVICE std::int64_t elements() const {
+    return std::int64_t{layout.extent().x} * layout.extent().y * layout.extent().z;
+  }
   std::int64_t groups() const { return (copies - 1) / copies_per_group + 1; }
   std::int64_t draws(Colour colour) const { return (half_sweeps + (colour == spin_glass::red)) / 2 * replicas; }
 };
 
-/// One word of the streams of `groups` groups, from number `first` on: canonical[(group - first) L^3 + s].
+/// One word of the streams of `groups` groups, from number `first` on: canonical[(group - first) L^3 + s]. Only of the
+/// sites that the layout owns.
 template <class Layout>
 __global__ void take_stream_word(const std::uint32_t* word, std::uint32_t* canonical, StreamOrder<Layout> order,
                                  Colour colour, std::int64_t first, std::int64_t groups) {
-  const std::int64_t half = order.half();
-  for_each_element(groups * half, [&](std::int64_t element) {
-    const std::int64_t group = element / half, i = element % half;
-    const std::int64_t s = number(order.layout.site(colour, order.layout.place(static_cast<int>(i))), order.size);
-    canonical[group * 2 * half + s] = word[(first + group) * order.copies_per_group * half + i];
+  const std::int64_t elements = order.elements();
+  for_each_element(groups * elements, [&](std::int64_t number_of_all) {
+    const std::int64_t group = number_of_all / elements, i = number_of_all % elements;
+    const spin_glass::Place place = order.layout.place(static_cast<int>(i));
+    if (!owns(order.layout, colour, place)) return;
+    const std::int64_t s = number(order.layout.site(colour, place), order.size);
+    canonical[group * order.sites() + s] = word[(first + group) * order.copies_per_group * elements + i];
   });
 }
 
@@ -99,20 +106,20 @@ __global__ void take_stream_word(const std::uint32_t* word, std::uint32_t* canon
 template <class Layout>
 __global__ void put_stream_word(std::uint32_t* word, const std::uint32_t* canonical, StreamOrder<Layout> order,
                                 Colour colour, std::int64_t first, std::int64_t groups) {
-  const std::int64_t half = order.half(), begin = first * order.copies_per_group;
+  const std::int64_t elements = order.elements(), begin = first * order.copies_per_group;
   const std::int64_t all = groups * order.copies_per_group;
   const std::int64_t copies = begin + all < order.copies ? all : order.copies - begin;
-  for_each_element(copies * half, [&](std::int64_t element) {
-    const std::int64_t copy = element / half, i = element % half;
+  for_each_element(copies * elements, [&](std::int64_t number_of_all) {
+    const std::int64_t copy = number_of_all / elements, i = number_of_all % elements;
     const std::int64_t s = number(order.layout.site(colour, order.layout.place(static_cast<int>(i))), order.size);
-    word[(begin + copy) * half + i] = canonical[copy / order.copies_per_group * 2 * half + s];
+    word[(begin + copy) * elements + i] = canonical[copy / order.copies_per_group * order.sites() + s];
   });
 }
 
 /// Calls f(word i of the canonical order, first group, groups, buffer on the device) for one part after the other.
 template <class Generator, class Layout, class F>
 void for_each_part_of_streams(const StreamOrder<Layout>& order, F f) {
-  const std::int64_t sites = 2 * order.half(), groups = order.groups();
+  const std::int64_t sites = order.sites(), groups = order.groups();
   const std::int64_t at_once = std::clamp<std::int64_t>(transfer_bytes / 4 / sites, 1, groups);
   DeviceBuffer<std::uint32_t> part(static_cast<std::size_t>(Generator::history > 0 ? at_once * sites : 1));
   for (int i = 0; i < Generator::history; ++i)
@@ -120,17 +127,19 @@ void for_each_part_of_streams(const StreamOrder<Layout>& order, F f) {
       f(i, first, std::min(at_once, groups - first), part.data());
 }
 
-/// What Simulation::save_streams() is to do. words[colour] are the engine's States::words.
+/// What Simulation::save_streams() is to do; 0 for the sites that the layout does not own. words[colour] are the
+/// engine's States::words.
 template <class Generator, class Layout>
 void save_streams(const std::uint32_t* const (&words)[2], const StreamOrder<Layout>& order,
                   const spin_glass::TakeWord& take) {
-  const std::int64_t sites = 2 * order.half();
+  const std::int64_t sites = order.sites();
   std::vector<std::uint32_t> canonical(static_cast<std::size_t>(order.groups() * sites));
   for_each_part_of_streams<Generator>(order, [&](int i, std::int64_t first, std::int64_t groups, std::uint32_t* part) {
+    CHECK_CUDA(cudaMemset(part, 0, 4 * groups * sites));
     for (const Colour colour : {spin_glass::red, spin_glass::blue}) {
       const std::int64_t slot = history_slot<Generator>(i, order.draws(colour));
-      take_stream_word<<<setup_blocks(groups * order.half()), setup_threads>>>(
-          words[colour] + slot * order.copies * order.half(), part, order, colour, first, groups);
+      take_stream_word<<<setup_blocks(groups * order.elements()), setup_threads>>>(
+          words[colour] + slot * order.copies * order.elements(), part, order, colour, first, groups);
       CHECK_CUDA(cudaGetLastError());
     }
     CHECK_CUDA(cudaMemcpy(&canonical[static_cast<std::size_t>(first * sites)], part, 4 * groups * sites,
@@ -143,7 +152,7 @@ void save_streams(const std::uint32_t* const (&words)[2], const StreamOrder<Layo
 template <class Generator, class Layout>
 void restore_streams(std::uint32_t* const (&words)[2], const StreamOrder<Layout>& order,
                      const spin_glass::GiveWord& give) {
-  const std::int64_t sites = 2 * order.half();
+  const std::int64_t sites = order.sites();
   std::vector<std::uint32_t> canonical(static_cast<std::size_t>(order.groups() * sites));
   for_each_part_of_streams<Generator>(order, [&](int i, std::int64_t first, std::int64_t groups, std::uint32_t* part) {
     if (first == 0) give(canonical);
@@ -151,8 +160,8 @@ void restore_streams(std::uint32_t* const (&words)[2], const StreamOrder<Layout>
                           cudaMemcpyHostToDevice));
     for (const Colour colour : {spin_glass::red, spin_glass::blue}) {
       const std::int64_t slot = history_slot<Generator>(i, order.draws(colour));
-      const std::int64_t elements = groups * order.copies_per_group * order.half();
-      put_stream_word<<<setup_blocks(elements), setup_threads>>>(words[colour] + slot * order.copies * order.half(),
+      const std::int64_t elements = groups * order.copies_per_group * order.elements();
+      put_stream_word<<<setup_blocks(elements), setup_threads>>>(words[colour] + slot * order.copies * order.elements(),
                                                                  part, order, colour, first, groups);
       CHECK_CUDA(cudaGetLastError());
     }

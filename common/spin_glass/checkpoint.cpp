@@ -122,18 +122,17 @@ void write_checkpoint(OutputFile& file, const Saved& saved, const Simulation& si
     const std::vector<double> row = row_of(at);
     put(row.data(), row.size() * sizeof(double));
   }
-  {
-    const State state = simulation.state();
-    std::vector<std::uint8_t> bits(spins_at_once / 8);
-    for (std::int64_t first = 0; first < std::ssize(state.spins); first += spins_at_once) {
-      const std::int64_t count = std::min(spins_at_once, std::ssize(state.spins) - first);
+  std::vector<std::uint8_t> bits(spins_at_once / 8);
+  simulation.take_state([&](std::span<const Spin> spins) {  // of some lattices, and each is a whole number of bytes
+    for (std::int64_t first = 0; first < std::ssize(spins); first += spins_at_once) {
+      const std::int64_t count = std::min(spins_at_once, std::ssize(spins) - first);
       std::ranges::fill(bits, 0);
       for (std::int64_t i = 0; i < count; ++i) {
-        bits[i / 8] |= static_cast<std::uint8_t>((state.spins[first + i] > 0) << i % 8);
+        bits[i / 8] |= static_cast<std::uint8_t>((spins[first + i] > 0) << i % 8);
       }
-      put(bits.data(), (count + 7) / 8);
+      put(bits.data(), count / 8);
     }
-  }
+  });
   simulation.save_streams([&](std::span<const std::uint32_t> words) { put(words.data(), words.size_bytes()); });
   const std::uint64_t sum = checksum.value();
   put(&sum, sizeof sum);

@@ -19,6 +19,24 @@ struct Place {
   int x, y, z;
 };
 
+/// Whether the site at a place is the layout's own. A layout of a part of the lattice says it, because it also has
+/// copies of sites of other parts.
+template <class Layout>
+PSFLIP_HOST_DEVICE constexpr bool owns(const Layout& layout, Colour colour, Place place) {
+  if constexpr (requires { layout.owns(colour, place); })
+    return layout.owns(colour, place);
+  else
+    return true;
+}
+/// The first of a colour's elements that are.
+template <class Layout>
+PSFLIP_HOST_DEVICE constexpr int first_owned(const Layout& layout, Colour colour) {
+  if constexpr (requires { layout.first_owned(colour); })
+    return layout.first_owned(colour);
+  else
+    return 0;
+}
+
 /// Coordinates of a site in the lattice, each 0 .. L - 1.
 struct Site {
   int x, y, z;

@@ -404,6 +404,13 @@ class Still : public Simulation {
   }
   std::int64_t half_sweeps() const override { return half_sweeps_; }
   State state() const override { return state_; }
+  void take_state(const TakeSpins& take) const override {
+    for (std::int64_t sample = 0; sample < state_.samples; ++sample) {
+      for (std::int64_t replica = 0; replica < state_.replicas; ++replica) {
+        take(state_.of(sample, replica));
+      }
+    }
+  }
   bool can_resume() const override { return true; }
   int stream_words() const override { return words_; }
   void save_streams(const TakeWord& take) const override { std::for_each(streams_.begin(), streams_.end(), take); }
@@ -613,6 +620,7 @@ TEST(OptionsOfAResumedRun, MayNotMakeItAnother) {
   saved.averages = "/a.csv";
   saved.threads = 64;
   saved.kernel = "wide";
+  saved.transport = "peer";
   Options alone;
   alone.resume = "c";
   EXPECT_EQ(as_json(continued(alone, saved)), as_json(saved));
@@ -659,7 +667,18 @@ TEST(OptionsOfAResumedRun, MayNotMakeItAnother) {
   EXPECT_EQ(result.averages, "b.csv");
   EXPECT_EQ(result.device, "cpu");
   EXPECT_EQ(result.kernel, "fused");
+  EXPECT_EQ(result.transport, std::nullopt);
   EXPECT_EQ(result.threads, std::nullopt);  // one wish about the launch makes it all anew
+}
+
+TEST(OptionsOfACheckpoint, MayBeOlderThanAnOptionOfTheLaunch) {
+  Options saved = options_of(Problem{});
+  saved.kernel = "wide";
+  nlohmann::ordered_json json = as_json(saved);
+  EXPECT_EQ(json.erase("--transport"), 1);
+  EXPECT_EQ(as_json(spin_glass::options_of(json)), as_json(saved));
+  EXPECT_EQ(json.erase("--size"), 1);
+  EXPECT_THROW(spin_glass::options_of(json), nlohmann::json::exception);
 }
 
 // ---- Observables
@@ -794,7 +813,10 @@ TEST(Observables, NumberPairsWithoutGaps) {
 
 TEST(Observables, HashBytesInTheCanonicalOrder) {
   EXPECT_EQ(hex(state_hash({1, 2, 1, {-1, 1}})), "08328707b4eb6e3a");  // of the bytes 0 and 1
-  EXPECT_EQ(hex(couplings_hash({{-1}, {1}})), "08328707b4eb6e3a");
+  Problem problem{.samples = 2};
+  problem.given_couplings = std::make_shared<const std::vector<std::vector<Coupling>>>(
+      std::initializer_list<std::vector<Coupling>>{{-1}, {1}});
+  EXPECT_EQ(hex(couplings_hash(problem)), "08328707b4eb6e3a");
 }
 
 /// The known ground states of the instances: no state may lie below, and zero-temperature descents from many starts

@@ -26,6 +26,7 @@ struct Offer {
   std::vector<int> samples_per_word;
   std::vector<int> clusters;
   std::vector<int> replicas_together;
+  std::vector<spin_glass::Transport> transports;
   int threads = 256;        ///< the stage's choice
   int most_threads = 1024;  ///< of a block
 };
@@ -58,6 +59,7 @@ inline spin_glass::Launch complete(const spin_glass::Problem& problem, spin_glas
   launch.samples_per_word = choose("--samples-per-word", launch.samples_per_word, offer.samples_per_word, digits);
   launch.cluster = choose("--cluster", launch.cluster, offer.clusters, digits);
   launch.replicas_together = choose("--replicas-together", launch.replicas_together, offer.replicas_together, digits);
+  launch.transport = choose("--transport", launch.transport, offer.transports, called);
   launch.sites_per_thread = choose("--sites-per-thread", launch.sites_per_thread, offer.sites_per_thread, digits);
   launch.threads = launch.threads.value_or(offer.threads);
   if (*launch.threads < 1 || *launch.threads > offer.most_threads)

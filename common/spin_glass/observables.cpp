@@ -111,10 +111,10 @@ std::uint64_t state_hash(const State& state) {
   return hash.value();
 }
 
-std::uint64_t couplings_hash(const std::vector<std::vector<Coupling>>& couplings) {
+std::uint64_t couplings_hash(const Problem& problem) {
   StateHash hash;
-  for (const std::vector<Coupling>& sample : couplings) {
-    for (const Coupling coupling : sample) {
+  for (std::int64_t sample = 0; sample < problem.samples; ++sample) {
+    for (const Coupling coupling : sample_couplings(problem, sample)) {
       hash.add(coupling > 0);
     }
   }

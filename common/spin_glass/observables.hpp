@@ -51,7 +51,7 @@ SampleObservables observe(const State& state, std::int64_t sample, std::span<con
 /// The canonical hash (app/state_hash.hpp), over the spins in the order of State.
 std::uint64_t state_hash(const State& state);
 
-/// The same hash over couplings: samples outermost, then as sample_couplings() orders them, 1 for J = +1.
-std::uint64_t couplings_hash(const std::vector<std::vector<Coupling>>& couplings);
+/// The same hash over a problem's couplings: samples outermost, then as sample_couplings() orders them, 1 for J = +1.
+std::uint64_t couplings_hash(const Problem& problem);
 
 }  // namespace psflip::spin_glass

@@ -103,11 +103,12 @@ void for_each_of_launch(F f, Some&... options) {
   f("--samples-per-word", options.samples_per_word...);
   f("--cluster", options.cluster...);
   f("--replicas-together", options.replicas_together...);
+  f("--transport", options.transport...);
 }
 
-/// All that a checkpoint keeps.
+/// What a checkpoint keeps besides the launch.
 template <class F, class... Some>
-void for_each_saved(F f, Some&... options) {
+void for_each_of_run(F f, Some&... options) {
   for_each_of_problem(f, options...);
   f("--temperature", options.temperature...);
   f("--beta", options.beta...);
@@ -121,7 +122,6 @@ void for_each_saved(F f, Some&... options) {
   f("--json", options.json...);
   f("--checkpoint-every", options.checkpoint_every...);
   f("--device", options.device...);
-  for_each_of_launch(f, options...);
 }
 
 // ---- Their values in JSON. A file name may have any bytes, and JSON is UTF-8: a byte becomes the character of its
@@ -257,7 +257,7 @@ void declare(CLI::App& app, Options& options) {
        "Measure the overlaps' correlations C4(r) and the coherence length xi_12 as well, and write C4(r) as .csv or "
        ".json.");
   text("--checkpoint", options.checkpoint, "FILE",
-       "Save the run now and then, at its end and before SIGINT, SIGTERM or SIGHUP ends it.");
+       "Save the run now and then, at its end and before SIGINT, SIGTERM, SIGHUP or SIGUSR1 ends it.");
   text("--checkpoint-every", options.checkpoint_every, "N|Nm|Nh", "After so many sweeps, minutes or hours (10m).");
   text("--resume", options.resume, "FILE",
        "Continue the run of a checkpoint, and save it there; with --sweeps, to another length.");
@@ -277,6 +277,9 @@ void declare(CLI::App& app, Options& options) {
       ->check(whole_number(1, 16));
   text("--replicas-together", options.replicas_together, "N", "Replicas that one cluster updates (the stage's choice).")
       ->check(whole_number(1, 1024));
+  text("--transport", options.transport, "auto|" + alternatives(transports),
+       "How boundary planes get to other ranks of MPI (the stage's choice).")
+      ->check(one_of(names_or_auto(transports)));
   app.add_flag("--json", options.json, "Print one JSON object instead of the report.");
 }
 
@@ -354,6 +357,9 @@ Launch make_wish(const Options& options, int device) {
   wish.samples_per_word = options.samples_per_word;
   wish.cluster = options.cluster;
   wish.replicas_together = options.replicas_together;
+  if (options.transport && *options.transport != "auto") {
+    wish.transport = named(transports, *options.transport);
+  }
   return wish;
 }
 
@@ -375,6 +381,7 @@ void set_launch(Options& options, const Launch& launch) {
   options.samples_per_word = launch.samples_per_word;
   options.cluster = launch.cluster;
   options.replicas_together = launch.replicas_together;
+  options.transport = name_of(launch.transport);
 }
 
 Options continued(const Options& given, const Options& saved) {
@@ -460,13 +467,19 @@ Options completed(const Options& options, const Run& run) {
 
 Json as_json(const Options& options) {
   Json json;
-  for_each_saved([&](const char* option, const auto& field) { json[option] = value_of(field); }, options);
+  const auto put = [&](const char* option, const auto& field) { json[option] = value_of(field); };
+  for_each_of_run(put, options);
+  for_each_of_launch(put, options);
   return json;
 }
 
 Options options_of(const Json& json) {
   Options options;
-  for_each_saved([&](const char* option, auto& field) { read_value(json.at(option), field); }, options);
+  const auto take = [&](const char* option, auto& field) { read_value(json.at(option), field); };
+  for_each_of_run(take, options);
+  // A checkpoint may be older than some options of the launch.
+  const auto take_if_there = [&](const char* option, auto& field) { read_value(json.value(option, Json()), field); };
+  for_each_of_launch(take_if_there, options);
   return options;
 }
 

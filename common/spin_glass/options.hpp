@@ -48,6 +48,7 @@ struct Options {
   std::optional<int> samples_per_word;
   std::optional<int> cluster;
   std::optional<int> replicas_together;
+  std::optional<std::string> transport;
 };
 
 /// Makes the options known to the command line, which fills them in.

@@ -33,16 +33,19 @@
 namespace psflip::spin_glass {
 namespace {
 
-using AllCouplings = std::vector<std::vector<Coupling>>;  // [sample][3 s + d]
+/// Bytes for each site of a sample of all spins and couplings as the host has them.
+double bytes_of_all(const Problem& problem) {
+  return static_cast<double>(problem.replicas) * sizeof(Spin) + 3 * sizeof(Coupling);
+}
 
-/// Throws InvalidInput if the host's memory cannot hold the spins and couplings, here and, unless the engine keeps its
-/// own on a GPU, there, and what is measured. The engine checks for itself the memory of its device.
-void refuse_large_problem(const Run& run, const Schedule& schedule, const std::string& platform) {
+/// Throws InvalidInput if the host's memory cannot hold so many bytes for each site of every sample, and what is
+/// measured. The engine checks for itself the memory of its device.
+void refuse_large_problem(const Run& run, const Schedule& schedule, double bytes_per_site) {
   const Problem& problem = run.problem;
   const auto of = [](std::int64_t number) { return static_cast<double>(number); };
-  const double lattices = of(problem.samples) * of(sites(problem)) * (of(problem.replicas) + 3);
+  const double lattices = of(problem.samples) * of(sites(problem)) * bytes_per_site;
   const double averages = sizeof(AveragesAt) + (run.correlations ? of(distances(problem.size)) * sizeof(Average) : 0);
-  const double needed = lattices * (platform == "gpu" ? 1 : 2) + of(problem.samples) * sizeof(double) * 5 +
+  const double needed = lattices + of(problem.samples) * sizeof(double) * 5 +
                         of(pairs(problem.replicas)) * sizeof(std::int64_t) + of(schedule.count()) * averages;
   const double there = of(host_memory_bytes());
   if (needed <= there) {
@@ -54,27 +57,20 @@ void refuse_large_problem(const Run& run, const Schedule& schedule, const std::s
                      " of memory; the machine has " + readable_bytes(there));
 }
 
-std::shared_ptr<const AllCouplings> couplings_of(const Problem& problem) {
-  if (problem.given_couplings) {
-    return problem.given_couplings;
-  }
-  auto couplings = std::make_shared<AllCouplings>();
-  for (std::int64_t sample = 0; sample < problem.samples; ++sample) {
-    couplings->push_back(sample_couplings(problem, sample));
-  }
-  return couplings;
-}
-
 /// A device's first launch also loads the kernel. A small problem takes that out of the measured time: one sample, of a
-/// size that the launch can do.
+/// size that the launch can do. Where that is refused, because there are more ranks of MPI than planes, the measured
+/// time has it.
 void warm_up(const Platform& platform, const Launch& launch, const Problem& problem) {
   Problem small = problem;
   small.given_couplings.reset();
   small.samples = 1;
   if (!launch.cluster) {  // the shape of a cluster is made for the size
-    small.size = 16;
+    small.size = launch.transport ? std::min<std::int64_t>(problem.size, 64) : 16;
   }
-  platform.make_simulation(small, launch)->advance(2);
+  try {
+    platform.make_simulation(small, launch)->advance(2);
+  } catch (const InvalidInput&) {
+  }
 }
 
 /// Where a run is saved, if it is to be: opened, and locked, before anything is read that another program might be
@@ -128,21 +124,28 @@ void work(const Options& given) {
   const Schedule schedule(options.measure.value_or("end"), options.sweeps.value_or(100));
   Run run = make_run(options);
   const Choice choice = choose_device(platforms(), options.device.value_or("auto"));
-  refuse_large_problem(run, schedule, choice.platform->name);
+  if (choice.platform->name != "gpu") {
+    refuse_large_problem(run, schedule, 2 * bytes_of_all(run.problem));  // here, and in the engine
+  }
   RunFiles files = open_files(options, run);
   if (files.writes_standard_output() && options.json) {
     throw InvalidInput("--json: standard output takes the JSON object or a file, not both");
   }
   std::ostream& out = files.writes_standard_output() ? std::cerr : std::cout;
 
-  const std::unique_ptr<Simulation> simulation =
-      choice.platform->make_simulation(run.problem, wish_for(given, options, saved, choice));
+  const Launch wish = wish_for(given, options, saved, choice);
+  const std::unique_ptr<Simulation> simulation = choice.platform->make_simulation(run.problem, wish);
   if (checkpointer && !simulation->can_resume()) {
     throw InvalidInput("--checkpoint: the random streams of " + std::string(name(run.problem.generator)) +
                        " are cuRAND's own and cannot be continued; take another --generator");
   }
-  const std::shared_ptr<const AllCouplings> couplings = couplings_of(run.problem);
-  run.couplings_hash = hex(couplings_hash(*couplings));
+  double bytes_per_site = bytes_of_all(run.problem);
+  if (simulation->spares_host_memory()) {  // given couplings, and the spins of a checkpoint
+    bytes_per_site = (run.problem.given_couplings ? 3 * sizeof(Coupling) : 0) +
+                     (saved ? static_cast<double>(run.problem.replicas) * sizeof(Spin) : 0);
+  }
+  refuse_large_problem(run, schedule, bytes_per_site);
+  run.couplings_hash = hex(couplings_hash(run.problem));
   if (saved && saved->couplings_hash != run.couplings_hash) {
     throw InvalidInput("--couplings: the hash of these is " + run.couplings_hash + "; the run to be resumed has " +
                        saved->couplings_hash);
@@ -150,8 +153,9 @@ void work(const Options& given) {
   Result result = saved ? saved->result : Result{};
   result.device = choice.device;
   result.launch = simulation->launch();
+  result.remark = simulation->remark();
   const nlohmann::ordered_json header = header_json(run, choice.device, result.launch);
-  files.begin(header, run.problem, *couplings);
+  files.begin(header, run.problem);
 
   std::unique_ptr<RowJournal> journal;
   if (checkpoint) {
@@ -170,15 +174,17 @@ void work(const Options& given) {
   }
 
   if (!options.json) {
-    report_device(out, choice.device);
+    report_device(out, choice.device, result.remark);
   }
   warm_up(*choice.platform, result.launch, run.problem);
   if (checkpointer) {
     Saved known{completed(options, run), std::string(stage()), choice.platform->name, run.couplings_hash, 0, {}, {}};
-    set_launch(known.options, result.launch);
+    Launch launch = result.launch;
+    launch.transport = wish.transport;  // what is chosen for these ranks may not suit those of a resumed run
+    set_launch(known.options, launch);
     checkpointer->begin(std::move(known), std::move(journal), run.problem, *simulation, result);
   }
-  simulate(*simulation, run, schedule, *couplings, files, checkpointer.get(), result);
+  simulate(*simulation, run, schedule, files, checkpointer.get(), result);
   files.end(header, result.averages);
   if (options.json) {
     std::cout << text_of(result_json(run, result), 2) << '\n';

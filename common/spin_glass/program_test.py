@@ -42,7 +42,7 @@ def is_reference():
 
 
 def has_all_generators():
-    return is_reference() or stage()[:3] in ("06_", "07_")
+    return is_reference() or stage()[:3] in ("06_", "07_", "08_")
 
 
 def read_csv(path):
@@ -369,7 +369,8 @@ class LongRuns(InFolder):
                     "05_sliced": [["--indexing", "standard-grid"], ["--sites-per-thread", 2, "--load", "plain"]],
                     "06_prng": [["--indexing", "standard"], ["--indexing", "bitwise"], ["--sites-per-thread", 4]],
                     "07_amsc": [["--kernel", "update"], ["--kernel", "wide"], ["--kernel", "fused"],
-                                ["--kernel", "resident", "--cluster", 2], ["--kernel", "small", "--cluster", 3]]}
+                                ["--kernel", "resident", "--cluster", 2], ["--kernel", "small", "--cluster", 3]],
+                    "08_mpi": [["--transport", "staged"], ["--transport", "peer"], ["--kernel", "wide"]]}
         for generator in GENERATORS if has_all_generators() else GENERATORS[:1]:
             problem = ["--size", 8, "--samples", 3, "--generator", generator]
             expected = result(*problem, "--sweeps", 300)["hash"]
@@ -552,7 +553,7 @@ class Runs(InFolder):
             "samples_per_stream": 5, "generator": "minstd", "seed": 7, "start": "ordered",
             "ferromagnetic_fraction": 0.75, "couplings": None, "measure": "every:2"})
         self.assertEqual(set(answer["launch"]), {"indexing", "load", "threads", "sites_per_thread", "kernel",
-                                                 "samples_per_word", "cluster", "replicas_together"})
+                                                 "samples_per_word", "cluster", "replicas_together", "transport"})
         self.assertEqual(answer["device"]["index"], 0)
         self.assertIn(answer["device"]["platform"], ("gpu", "cpu", "reference"))
         self.assertNotEqual(answer["device"]["name"], "")

@@ -98,6 +98,9 @@ void report_launch(std::ostream& out, const Launch& launch) {
     parts.push_back(counted(*launch.cluster, "block") + " a cluster with " +
                     counted(launch.replicas_together.value_or(1), "replica"));
   }
+  if (launch.transport) {
+    parts.push_back("transport " + std::string(name(*launch.transport)));
+  }
   for (std::size_t i = 0; i < parts.size(); ++i) {
     out << (i == 0 ? "launch      " : ", ") << parts[i];
   }
@@ -145,12 +148,16 @@ Json header_json(const Run& run, const DeviceReport& device, const Launch& launc
         {"kernel", name_or_null(launch.kernel)},
         {"samples_per_word", or_null(launch.samples_per_word)},
         {"cluster", or_null(launch.cluster)},
-        {"replicas_together", or_null(launch.replicas_together)}}},
+        {"replicas_together", or_null(launch.replicas_together)},
+        {"transport", name_or_null(launch.transport)}}},
   };
 }
 
 Json result_json(const Run& run, const Result& result) {
   Json object = header_json(run, result.device, result.launch);
+  if (!result.remark.empty()) {
+    object["remark"] = result.remark;
+  }
   object["seconds"] = result.seconds;
   object["ps_per_flip"] = run.sweeps > 0 ? Json(ps_per_flip(run, result)) : Json();
   object["hash"] = result.hash;
@@ -162,10 +169,13 @@ Json result_json(const Run& run, const Result& result) {
   return object;
 }
 
-void report_device(std::ostream& out, const DeviceReport& device) {
+void report_device(std::ostream& out, const DeviceReport& device, const std::string& remark) {
   out << "device      " << device.name << " (" << device.platform << ' ' << device.index << "), stage " << stage()
-      << '\n'
-      << std::flush;
+      << '\n';
+  if (!remark.empty()) {
+    out << "            " << remark << '\n';
+  }
+  out << std::flush;
 }
 
 void report(std::ostream& out, const Run& run, const Result& result) {

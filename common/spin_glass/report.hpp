@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 #include <ostream>
+#include <string>
 
 #include "spin_glass/run.hpp"
 
@@ -15,7 +16,8 @@ nlohmann::ordered_json header_json(const Run& run, const DeviceReport& device, c
 /// The header and the result.
 nlohmann::ordered_json result_json(const Run& run, const Result& result);
 
-void report_device(std::ostream& out, const DeviceReport& device);
+/// `remark`: that of the engine.
+void report_device(std::ostream& out, const DeviceReport& device, const std::string& remark);
 void report(std::ostream& out, const Run& run, const Result& result);
 
 }  // namespace psflip::spin_glass

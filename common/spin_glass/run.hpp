@@ -33,6 +33,7 @@ struct AveragesAt {
 struct Result {
   DeviceReport device{};
   Launch launch{};
+  std::string remark{};            ///< of the engine
   double seconds = 0;              ///< of the device, for all sweeps
   std::string hash{};              ///< of the last state: 16 hexadecimal digits
   std::int64_t energy = 0;         ///< at the last measurement, summed over samples and replicas

@@ -70,11 +70,10 @@ bool RunFiles::writes_standard_output() const {
          std::ranges::any_of(couplings_, [](const OutputFile& file) { return file.is_standard_output(); });
 }
 
-void RunFiles::begin(const ResultTable::Header& header, const Problem& problem,
-                     const std::vector<std::vector<Coupling>>& couplings) {
-  std::size_t sample = 0;
+void RunFiles::begin(const ResultTable::Header& header, const Problem& problem) {
+  std::int64_t sample = 0;
   for (OutputFile& file : couplings_) {
-    write_edge_list(file, {problem.size, couplings[sample++]});
+    write_edge_list(file, {problem.size, sample_couplings(problem, sample++)});
   }
   if (states_) {
     states_->write_header(header, state_columns(problem.replicas));

@@ -32,8 +32,7 @@ class RunFiles {
   bool writes_standard_output() const;
 
   /// What is known before the first sweep.
-  void begin(const ResultTable::Header& header, const Problem& problem,
-             const std::vector<std::vector<Coupling>>& couplings);
+  void begin(const ResultTable::Header& header, const Problem& problem);
   /// A row for every replica of a sample. overlap_b is the overlap with replica b, in the rows of the replicas before
   /// b.
   void add(std::int64_t sweep, std::int64_t sample, const SampleObservables& observables);

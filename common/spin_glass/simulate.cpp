@@ -4,6 +4,9 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
+#include <string>
+#include <vector>
 
 #include "app/progress.hpp"
 #include "app/state_hash.hpp"
@@ -13,10 +16,29 @@
 namespace psflip::spin_glass {
 namespace {
 
+/// The couplings of the samples, made when somebody asks for them, and kept.
+class Couplings {
+ public:
+  explicit Couplings(const Problem& problem) : problem_(problem), made_(problem.samples) {}
+
+  const std::vector<Coupling>& operator[](std::int64_t sample) {
+    if (problem_.given_couplings) {
+      return (*problem_.given_couplings)[sample];
+    }
+    if (made_[sample].empty()) {
+      made_[sample] = sample_couplings(problem_, sample);
+    }
+    return made_[sample];
+  }
+
+ private:
+  const Problem& problem_;
+  std::vector<std::vector<Coupling>> made_;
+};
+
 /// Measures the state of now: rows to the files, sums and averages to the result.
-void measure(const Simulation& simulation, const Run& run, std::int64_t sweep,
-             const std::vector<std::vector<Coupling>>& couplings, RunFiles& files, Checkpointer* checkpointer,
-             Result& result) {
+void measure(const Simulation& simulation, const Run& run, std::int64_t sweep, Couplings& couplings, RunFiles& files,
+             Checkpointer* checkpointer, Result& result) {
   const Problem& problem = run.problem;
   const std::optional<std::vector<SampleObservables>> observed = simulation.observe(run.correlations);
   const State state = observed ? State{} : simulation.state();
@@ -42,11 +64,21 @@ void measure(const Simulation& simulation, const Run& run, std::int64_t sweep,
   result.averages.push_back({sweep, averager.averages(), averager.correlations()});
 }
 
+std::string hash_of_state(const Simulation& simulation) {
+  StateHash hash;
+  simulation.take_state([&](std::span<const Spin> spins) {
+    for (const Spin spin : spins) {
+      hash.add(spin > 0);
+    }
+  });
+  return hex(hash.value());
+}
+
 }  // namespace
 
-void simulate(Simulation& simulation, const Run& run, const Schedule& schedule,
-              const std::vector<std::vector<Coupling>>& couplings, RunFiles& files, Checkpointer* checkpointer,
-              Result& result) {
+void simulate(Simulation& simulation, const Run& run, const Schedule& schedule, RunFiles& files,
+              Checkpointer* checkpointer, Result& result) {
+  Couplings couplings(run.problem);
   std::int64_t done = simulation.half_sweeps() / 2;
   std::int64_t measured = result.averages.empty() ? -1 : result.averages.back().sweep;
   Progress progress("sweeps", run.sweeps, done);
@@ -74,7 +106,7 @@ void simulate(Simulation& simulation, const Run& run, const Schedule& schedule,
   if (checkpointer != nullptr) {
     checkpointer->save(simulation, result, done);
   }
-  result.hash = hex(state_hash(simulation.state()));
+  result.hash = hash_of_state(simulation);
 }
 
 }  // namespace psflip::spin_glass

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <vector>
-
 #include "spin_glass/checkpointer.hpp"
 #include "spin_glass/run.hpp"
 #include "spin_glass/run_files.hpp"
@@ -13,8 +11,7 @@ namespace psflip::spin_glass {
 /// Computes a run from where `simulation` and `result` are to its last sweep, and measures by the schedule. Every
 /// measuring time up to there is in result.averages. Saves the run if there is a checkpointer, at last at its end, and
 /// then may throw Interrupted.
-void simulate(Simulation& simulation, const Run& run, const Schedule& schedule,
-              const std::vector<std::vector<Coupling>>& couplings, RunFiles& files, Checkpointer* checkpointer,
-              Result& result);
+void simulate(Simulation& simulation, const Run& run, const Schedule& schedule, RunFiles& files,
+              Checkpointer* checkpointer, Result& result);
 
 }  // namespace psflip::spin_glass

@@ -21,6 +21,11 @@ std::string_view name(Kernel kernel) {
   return names[static_cast<int>(kernel)];
 }
 
+std::string_view name(Transport transport) {
+  constexpr std::string_view names[] = {"staged", "mpi", "nccl", "peer"};
+  return names[static_cast<int>(transport)];
+}
+
 void Simulation::resume(std::int64_t, const State&, const GiveWord&) {
   throw InvalidInput("the random streams of this engine cannot be continued");
 }

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -22,17 +23,22 @@ enum class Indexing { standard, bitwise, standard_grid, sliced, sliced_grid };
 enum class Load { plain, readonly, texture };
 /// Which of a stage's kernels, where it has several (stage 07, whose files have these names).
 enum class Kernel { update, wide, fused, resident, small };
+/// How a boundary plane gets to the neighbouring rank (stage 08, whose files have these names).
+enum class Transport { staged, mpi, nccl, peer };
 
 inline constexpr std::array indexings{Indexing::standard, Indexing::bitwise, Indexing::standard_grid, Indexing::sliced,
                                       Indexing::sliced_grid};
 inline constexpr std::array loads{Load::plain, Load::readonly, Load::texture};
 inline constexpr std::array kernels{Kernel::update, Kernel::wide, Kernel::fused, Kernel::resident, Kernel::small};
+inline constexpr std::array transports{Transport::staged, Transport::mpi, Transport::nccl, Transport::peer};
 /// "standard", "bitwise", "standard-grid", "sliced", "sliced-grid"
 std::string_view name(Indexing indexing);
 /// "plain", "readonly", "texture"
 std::string_view name(Load load);
 /// "update", "wide", "fused", "resident", "small"
 std::string_view name(Kernel kernel);
+/// "staged", "mpi", "nccl", "peer"
+std::string_view name(Transport transport);
 
 /// How an engine is to be run. Nothing here changes a bit of the result. What is left empty, the stage chooses.
 struct Launch {
@@ -45,6 +51,7 @@ struct Launch {
   std::optional<int> samples_per_word{};   ///< samples that are updated together, as the bits of a word
   std::optional<int> cluster{};            ///< thread blocks that share their memory
   std::optional<int> replicas_together{};  ///< replicas that one thread updates
+  std::optional<Transport> transport{};
 };
 
 /// The states of all random streams travel one word after the other, and each as the words of all streams: element
@@ -57,6 +64,9 @@ struct Launch {
 using TakeWord = std::function<void(std::span<const std::uint32_t> of_streams)>;
 /// Fills its argument with the next word of all streams.
 using GiveWord = std::function<void(std::span<std::uint32_t> of_streams)>;
+
+/// Takes the spins of some lattices, in the order of State.
+using TakeSpins = std::function<void(std::span<const Spin> of_lattices)>;
 
 /// One stage's engine: the spins, couplings and random streams of a problem on a device, and the means to advance them.
 /// Every member may throw std::runtime_error if the device fails.
@@ -73,6 +83,11 @@ class Simulation {
   virtual std::int64_t half_sweeps() const = 0;
   /// The spins now.
   virtual State state() const = 0;
+  /// The same for who need not have all at once: calls `take` for some lattices, and so on to the last.
+  virtual void take_state(const TakeSpins& take) const { take(state().spins); }
+  /// Whether take_state() comes in parts, and observe() measures: then the host needs no room for all spins and
+  /// couplings.
+  virtual bool spares_host_memory() const { return false; }
   /// What observables.hpp computes from state(), one element a sample, if the engine can do it where the spins are;
   /// else nothing, and the caller has to take the state to the host. `correlations`: also the overlaps' correlations.
   virtual std::optional<std::vector<SampleObservables>> observe(bool /*correlations*/) const { return std::nullopt; }
@@ -90,6 +105,8 @@ class Simulation {
 
   /// The launch that is used, with everything filled in that the stage has.
   virtual Launch launch() const = 0;
+  /// What a person should know of how the engine runs, one line without a full stop; empty if there is nothing.
+  virtual std::string remark() const { return {}; }
   /// What a sweep has to move between memory and the device, a flip (an update of one spin): every spin read and
   /// written once, those of the other colour, couplings and streams read once in each half-sweep and replicas sharing
   /// what they can share; caches are thought to be ideal within a half-sweep and empty before it.

@@ -10,7 +10,10 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
 #include <cstdint>
+#include <cstdlib>
+#include <iterator>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -21,6 +24,8 @@
 #include <vector>
 
 #include "app/invalid_input.hpp"
+#include "random/minstd.hpp"
+#include "random/streams.hpp"
 #include "spin_glass/observables.hpp"
 #include "spin_glass/physics.hpp"
 #include "spin_glass/platforms.hpp"
@@ -53,7 +58,8 @@ std::string describe(const Launch& launch) {
          ", sites a thread " + number(launch.sites_per_thread) + ", kernel " +
          (launch.kernel ? std::string(name(*launch.kernel)) : "left to the stage") + ", samples a word " +
          number(launch.samples_per_word) + ", cluster " + number(launch.cluster) + ", replicas together " +
-         number(launch.replicas_together);
+         number(launch.replicas_together) + ", transport " +
+         (launch.transport ? std::string(name(*launch.transport)) : "left to the stage");
 }
 
 /// Says where the first wrong spin is: at an edge, in one colour, in later samples or replicas only?
@@ -122,16 +128,39 @@ bool promised_by_kernels(const Problem& problem, const Launch& launch) {
   return false;
 }
 
+#ifndef PSFLIP_HAS_CURAND  // only stage 06 asks whether there is cuRAND
+#define PSFLIP_HAS_CURAND 0
+#endif
+#ifndef PSFLIP_HAS_NCCL  // and only stage 08 for NCCL
+#define PSFLIP_HAS_NCCL 0
+#endif
+
+/// Transports of stage 08 that are there or not as the MPI library and the GPUs are: nothing is promised.
+bool up_to_the_machine(const Launch& launch, const std::string& platform) {
+  return stage() == "08_mpi" && platform == "gpu" &&
+         (launch.transport == Transport::mpi || (launch.transport == Transport::nccl && PSFLIP_HAS_NCCL));
+}
+
 /// Whether the stage says that it can do a launch, threads aside: what is asserted about it here.
-bool promised(const Problem& problem, const Launch& launch) {
+bool promised(const Problem& problem, const Launch& launch, const std::string& platform) {
   const auto is = [&](Indexing indexing) { return launch.indexing == indexing; };
   const auto left_out = [](const auto& field) { return !field.has_value(); };
   if (stage() == "07_amsc") {
     return left_out(launch.indexing) && left_out(launch.load) && left_out(launch.sites_per_thread) &&
-           promised_by_kernels(problem, launch);
+           left_out(launch.transport) && promised_by_kernels(problem, launch);
+  }
+  if (stage() == "08_mpi") {
+    const int k = launch.samples_per_word.value_or(32);
+    const bool whole_words = k == 32 || ((k == 64 || k == 128) && problem.samples_per_stream % k == 0);
+    const bool transport = left_out(launch.transport) || launch.transport == Transport::staged ||
+                           launch.transport == Transport::peer ||
+                           (launch.transport == Transport::mpi && platform == "cpu");
+    return left_out(launch.indexing) && left_out(launch.load) && left_out(launch.sites_per_thread) &&
+           left_out(launch.cluster) && left_out(launch.replicas_together) &&
+           (left_out(launch.kernel) || launch.kernel == Kernel::wide) && whole_words && transport;
   }
   if (!left_out(launch.kernel) || !left_out(launch.samples_per_word) || !left_out(launch.cluster) ||
-      !left_out(launch.replicas_together)) {
+      !left_out(launch.replicas_together) || !left_out(launch.transport)) {
     return false;
   }
   if (stage() == "00_cpu_reference") {
@@ -159,20 +188,18 @@ bool promised(const Problem& problem, const Launch& launch) {
   return false;
 }
 
-/// Threads of a block at most.
-int most_threads() { return stage() == "06_prng" ? 256 : stage() == "07_amsc" ? 512 : 1024; }
+/// Whether a spin is a bit.
+bool is_multispin() { return stage() == "07_amsc" || stage() == "08_mpi"; }
 
-#ifndef PSFLIP_HAS_CURAND  // only stage 06 asks whether there is cuRAND
-#define PSFLIP_HAS_CURAND 0
-#endif
+/// Threads of a block at most.
+int most_threads() { return stage() == "06_prng" ? 256 : is_multispin() ? 512 : 1024; }
 
 /// Whether the stage has the generator on a platform.
 bool promised(Generator generator, const std::string& platform) {
   if (std::ranges::count(curand_generators, generator) > 0) {
     return stage() == "06_prng" && PSFLIP_HAS_CURAND && platform == "gpu";
   }
-  return generator == Generator::minstd || stage() == "00_cpu_reference" || stage() == "06_prng" ||
-         stage() == "07_amsc";
+  return generator == Generator::minstd || stage() == "00_cpu_reference" || stage() == "06_prng" || is_multispin();
 }
 
 /// All launches that the interface can name, threads left to the stage.
@@ -201,19 +228,16 @@ std::vector<Launch> all_launches() {
           }
         }
       }
+      for (const Transport transport : transports) {
+        launches.push_back({.kernel = kernel, .samples_per_word = samples, .transport = transport});
+      }
     }
   }
   return launches;
 }
 
-/// Those that the stage has for a problem, with every choice made.
-std::vector<Launch> launches_for(const Problem& problem) {
-  std::vector<Launch> launches;
-  for (const Launch& launch : all_launches()) {
-    if (promised(problem, launch)) {
-      launches.push_back(launch);
-    }
-  }
+/// Those that can be done, with every choice made.
+std::vector<Launch> with_every_choice(std::vector<Launch> launches) {
   // Leaving a choice to the stage is one of the others, if there is a choice at all.
   const auto chosen = [&](auto field) {
     const bool choice =
@@ -225,6 +249,7 @@ std::vector<Launch> launches_for(const Problem& problem) {
   chosen(&Launch::sites_per_thread);
   chosen(&Launch::kernel);
   chosen(&Launch::samples_per_word);
+  chosen(&Launch::transport);
   // Nothing else where a kernel has no clusters.
   std::erase_if(launches, [&](const Launch& launch) {
     const bool clusters = launch.kernel && launch.kernel != Kernel::update && launch.kernel != Kernel::wide;
@@ -233,21 +258,15 @@ std::vector<Launch> launches_for(const Problem& problem) {
   return launches;
 }
 
-/// One for each indexing, or kernel, that the stage has for a problem.
-std::vector<Launch> indexings_for(const Problem& problem) {
-  std::vector<Launch> launches;
-  for (const Launch& launch : all_launches()) {
-    const bool named = launch.indexing.has_value() || launch.kernel.has_value();
-    const bool rest =
-        launch.load || launch.sites_per_thread || launch.samples_per_word || launch.cluster || launch.replicas_together;
-    if (named && !rest && promised(problem, launch)) {
-      launches.push_back(launch);
-    }
-  }
-  return launches;
+/// Ranks of MPI, as Open MPI's mpirun says, among which stage 08 divides the lattice.
+int ranks() {
+  const char* const number = std::getenv("OMPI_COMM_WORLD_SIZE");
+  return number != nullptr ? std::stoi(number) : 1;
 }
 
+/// Of this size, or of the next that has a plane for every rank: there are L / 2.
 Problem small_problem(std::int64_t size) {
+  size = std::max<std::int64_t>(size, 2 * ranks());
   return {.size = size, .beta = 0.7, .samples = 3, .replicas = 2, .samples_per_stream = 2, .seed = 17};
 }
 
@@ -275,6 +294,33 @@ class Engine : public testing::TestWithParam<std::string> {
       return error.what();
     }
     return "";
+  }
+
+  bool can_do(const Problem& problem, const Launch& launch) const {
+    return up_to_the_machine(launch, GetParam()) ? refusal(problem, launch).empty()
+                                                 : promised(problem, launch, GetParam());
+  }
+
+  /// The launches that the stage has for a problem.
+  std::vector<Launch> launches_for(const Problem& problem) const {
+    std::vector<Launch> launches;
+    std::ranges::copy_if(all_launches(), std::back_inserter(launches),
+                         [&](const Launch& launch) { return can_do(problem, launch); });
+    return with_every_choice(launches);
+  }
+
+  /// One for each indexing, or kernel, or transport, that the stage has for a problem.
+  std::vector<Launch> indexings_for(const Problem& problem) const {
+    std::vector<Launch> launches;
+    for (const Launch& launch : all_launches()) {
+      const int named = launch.indexing.has_value() + launch.kernel.has_value() + launch.transport.has_value();
+      const bool rest = launch.load || launch.sites_per_thread || launch.samples_per_word || launch.cluster ||
+                        launch.replicas_together;
+      if (named == 1 && !rest && can_do(problem, launch)) {
+        launches.push_back(launch);
+      }
+    }
+    return launches;
   }
 
   const Platform* platform_ = nullptr;
@@ -314,9 +360,12 @@ TEST_P(Engine, OffersExactlyWhatItsStagePromises) {
     Problem problem = small_problem(size);
     problem.samples = 1;
     for (const Launch& launch : all_launches()) {
+      if (up_to_the_machine(launch, GetParam())) {
+        continue;
+      }
       SCOPED_TRACE(describe(problem) + "; " + describe(launch));
       const std::string message = refusal(problem, launch);
-      EXPECT_EQ(message.empty(), promised(problem, launch)) << message;
+      EXPECT_EQ(message.empty(), promised(problem, launch, GetParam())) << message;
     }
   }
 }
@@ -336,6 +385,7 @@ TEST_P(Engine, ReportsTheLaunchThatItUses) {
     EXPECT_TRUE(!wish.samples_per_word || used.samples_per_word == wish.samples_per_word);
     EXPECT_TRUE(!wish.cluster || used.cluster == wish.cluster);
     EXPECT_TRUE(!wish.replicas_together || used.replicas_together == wish.replicas_together);
+    EXPECT_TRUE(!wish.transport || used.transport == wish.transport);
     EXPECT_EQ(refusal(problem, used), "") << "cannot do again what it did: " << describe(used);
   }
 }
@@ -477,13 +527,21 @@ TEST_P(Engine, GoesOnWithVeryManySamples) {
   const auto simulation = make(problem, {});
   resume(*simulation, 1, reference->state(), streams(*reference));
   EXPECT_TRUE(streams(*simulation) == streams(*reference));
+  State taken = reference->state();
+  taken.spins.clear();
+  simulation->take_state([&](std::span<const Spin> spins) {
+    EXPECT_EQ(std::ssize(spins) % sites(problem), 0);
+    taken.spins.insert(taken.spins.end(), spins.begin(), spins.end());
+  });
+  EXPECT_TRUE(same(taken, reference->state()));
   simulation->advance(2);
   reference->advance(2);
   EXPECT_TRUE(same(simulation->state(), reference->state()));
 }
 
 TEST_P(Engine, RefusesToGoOnFromAnotherProblem) {
-  const auto simulation = make(small_problem(6), {});
+  const Problem problem = small_problem(6);
+  const auto simulation = make(problem, {});
   const State start = simulation->state();
   const auto refused = [&](std::int64_t half_sweeps, const State& state) {
     EXPECT_THROW(simulation->resume(half_sweeps, state, [](auto) { ADD_FAILURE() << "took streams"; }), InvalidInput);
@@ -493,8 +551,8 @@ TEST_P(Engine, RefusesToGoOnFromAnotherProblem) {
   State state = start;
   state.spins.pop_back();
   refused(0, state);
-  refused(0, make(small_problem(4), {})->state());
-  Problem other = small_problem(6);
+  refused(0, make(small_problem(problem.size + 2), {})->state());
+  Problem other = problem;
   other.samples = 2;
   other.replicas = 3;  // as many spins
   refused(0, make(other, {})->state());
@@ -531,12 +589,12 @@ TEST_P(Engine, ObservesAsTheHostDoes) {
 
 TEST_P(Engine, MeasuresTimeAndCountsBytes) {
   Problem problem = small_problem(16);
-  const Launch launch = stage() == "07_amsc" ? Launch{.kernel = Kernel::wide} : Launch{};  // others stay on the chip
+  const Launch launch = is_multispin() ? Launch{.kernel = Kernel::wide} : Launch{};  // others stay on the chip
   const auto with_two = make(problem, launch);
   EXPECT_GT(with_two->advance(4), 0);
   problem.replicas = 4;
   const auto with_four = make(problem, launch);
-  const double spin = stage() == "07_amsc" ? 1.0 / 8 : 1;
+  const double spin = is_multispin() ? 1.0 / 8 : 1;
   EXPECT_GT(with_four->bytes_per_flip(), 3 * spin);                    // a spin in and out, and one of its neighbours
   EXPECT_LT(with_four->bytes_per_flip(), with_two->bytes_per_flip());  // replicas share couplings and stream
 }
@@ -559,12 +617,15 @@ TEST_P(Engine, RefusesImpossibleProblems) {
   expect_refused([](Problem& problem) { problem.samples_per_stream = 0; }, "--samples-per-stream is 0");
   expect_refused([](Problem& problem) { problem.ferromagnetic_fraction = 1.5; }, "--ferromagnetic-fraction is 1.5");
   using Samples = std::vector<std::vector<Coupling>>;
-  expect_refused([](Problem& p) { p.given_couplings = std::make_shared<Samples>(2, std::vector<Coupling>(648, 1)); },
-                 "2 samples");
-  expect_refused([](Problem& p) { p.given_couplings = std::make_shared<Samples>(3, std::vector<Coupling>(647, 1)); },
-                 "647 couplings");
-  expect_refused([](Problem& p) { p.given_couplings = std::make_shared<Samples>(3, std::vector<Coupling>(648, 2)); },
-                 "neither 1 nor -1");
+  const std::int64_t bonds = 3 * sites(small_problem(6));
+  const auto expect_couplings_refused = [&](std::size_t samples, std::int64_t number, Coupling coupling,
+                                            const std::string& part) {
+    const auto given = std::make_shared<Samples>(samples, std::vector<Coupling>(number, coupling));
+    expect_refused([&](Problem& problem) { problem.given_couplings = given; }, part.c_str());
+  };
+  expect_couplings_refused(2, bonds, 1, "2 samples");
+  expect_couplings_refused(3, bonds - 1, 1, std::to_string(bonds - 1) + " couplings");
+  expect_couplings_refused(3, bonds, 2, "neither 1 nor -1");
 }
 
 TEST_P(Engine, RefusesWhatDoesNotFitAndSaysHowMuchThereIs) {
@@ -840,6 +901,24 @@ TEST_P(EngineAgainstReference, AgreesForEveryGenerator) {
     problem.generator = generator;
     problem.replicas = 7;
     expect_reference_bits(problem, indexings_for(problem), {200});
+  }
+}
+
+/// A draw that equals its threshold does not flip the spin. That never happens by chance; so the temperature is the one
+/// at which the threshold is the first draw of site 0, which has 0, 1 or 2 unsatisfied bonds.
+TEST_P(EngineAgainstReference, AgreesWhereADrawEqualsItsThreshold) {
+  for (int unsatisfied = 0; unsatisfied <= 2; ++unsatisfied) {
+    Problem problem = small_problem(4);
+    problem.samples = 1;
+    problem.start = Start::ordered;
+    std::vector<Coupling> couplings(static_cast<std::size_t>(3 * sites(problem)), 1);
+    std::fill_n(couplings.begin(), unsatisfied, -1);  // bonds of site 0
+    problem.given_couplings = std::make_shared<const std::vector<std::vector<Coupling>>>(1, couplings);
+    const std::uint32_t draw = Minstd::seeded(stream_seed(problem.seed, 0, 0)).draw();
+    const double probability = (draw + 0.5) / (Minstd::modulus - 1);
+    problem.beta = -std::log(probability) / (12 - 4 * unsatisfied);
+    ASSERT_EQ(thresholds(problem.beta, Generator::minstd).of[unsatisfied], draw);
+    expect_reference_bits(problem, indexings_for(problem), few_);
   }
 }
 

@@ -49,7 +49,10 @@ def option_parser():
         prog="common/run",
         description="Builds all stages, checks each one's result bit for bit against stage 00, times them, and prints "
         "a table for each of the two models: on a GPU if there is one, else on the CPU.",
-        epilog="Also: --build-dir DIR (default: build), --no-install (never install packages).",
+        epilog="Also: --build-dir DIR (default: build), --no-install (never install packages), --tour (the stages one "
+        "by one: what to read and to predict, then the measured rows), --device-report (what this machine has and "
+        "lacks), --ranks N (runs stage 08 on N ranks of MPI), --scaling DIR (times it on several numbers "
+        "of ranks). --tour, --ranks and --scaling say more with --help.",
         allow_abbrev=False,  # --sweep and --sweeps are not the same
     )
     parser.error = refuse

@@ -102,7 +102,7 @@ SPIN_GLASS = Model(
     run="sweep",
     part="flip",
     launch=("indexing", "generator", "load", "threads", "sites_per_thread", "kernel", "samples_per_word", "cluster",
-            "replicas_together"),
+            "replicas_together", "transport"),
     rows={  # a stage has several indexings or several kernels
         "indexing": ("standard", "bitwise", "sliced", "sliced-grid", "standard-grid"),
         "kernel": ("update", "wide", "fused", "resident", "small"),

@@ -1,0 +1,11 @@
+# What stages 07 and 08 share.
+include_guard(GLOBAL)
+
+psflip_add_kernel_headers(multispin_kernels ${CMAKE_CURRENT_LIST_DIR}/multispin_simulation.cuh
+                          ${CMAKE_CURRENT_LIST_DIR}/cluster_simulation.cuh)
+target_link_libraries(multispin_kernels INTERFACE spin_glass_kernels)
+
+# Observables on the device.
+psflip_add_kernel_headers(observe_kernels ${CMAKE_CURRENT_LIST_DIR}/observe.cuh)
+target_link_libraries(observe_kernels INTERFACE psflip_spin_glass)
+psflip_add_kernels(observe SOURCES ${CMAKE_CURRENT_LIST_DIR}/observe.cu LINK observe_kernels)
