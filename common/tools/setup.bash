@@ -7,7 +7,8 @@ psflip_root=$(CDPATH='' cd -- "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 psflip_packages=(
   g++:g++ cmake:cmake ninja-build:ninja pkg-config:pkg-config python3:python3
   libboost-context-dev libcli11-dev nlohmann-json3-dev libpng-dev libnetpbm-dev
-  libgtest-dev libgmock-dev libbenchmark-dev
+  libgtest-dev libgmock-dev libbenchmark-dev libeigen3-dev libsuitesparse-dev
+  libopenmpi-dev openmpi-bin
 )
 
 psflip_say() { printf 'psFlip: %s\n' "$*" >&2; }

@@ -1,0 +1,14 @@
+// Observables of a slab; 07_amsc/observe.cuh counts.
+#include "08_mpi/observe.hpp"
+
+#include "07_amsc/observe.cuh"
+
+namespace psflip::PSFLIP_PLATFORM {
+
+std::vector<spin_glass::SampleObservables> observe_slab(const amsc::Packing& packing, const amsc::PackedArrays& arrays,
+                                                        const spin_glass::Slab& slab) {
+  const auto no_products = [](const auto&, std::int64_t) { return true; };
+  return *counting::observe_owned(packing, arrays, slab, slab.area() * slab.planes, false, no_products);
+}
+
+}  // namespace psflip::PSFLIP_PLATFORM

@@ -1,0 +1,166 @@
+/// How fast this many ranks are: the time of a sweep for every size and transport asked for, as JSON. Run by mpirun;
+/// one rank is what the others are compared with.
+///
+/// Wrong bits end it. The state K sweeps after the start is too large to be brought to one rank, so that the energies,
+/// magnetisations and overlaps of all samples then are what is compared: `check` is their hash.
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "08_mpi/engine.hpp"
+#include "08_mpi/ranks.hpp"
+#include "08_mpi/slab.hpp"
+#include "app/command_line.hpp"
+#include "app/invalid_input.hpp"
+#include "app/start.hpp"
+#include "app/state_hash.hpp"
+#include "spin_glass/platforms.hpp"
+#include "spin_glass/problem.hpp"
+#include "spin_glass/simulation.hpp"
+
+namespace psflip::spin_glass {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct Options {
+  std::vector<std::int64_t> sizes{64};
+  std::vector<std::string> transports;  ///< none: the stage's choice
+  std::int64_t samples = 128, replicas = 4, samples_per_stream = 128;
+  std::string generator = "philox";
+  int repetitions = 5;
+  double seconds = 0.1;
+  std::string device = "auto";
+};
+
+constexpr std::int64_t checked_sweeps = 4, recorded_sweeps = 2;
+
+template <class T, std::size_t n>
+T called(const std::array<T, n>& values, const std::string& wish) {
+  return *std::ranges::find_if(values, [&](T value) { return wish == name(value); });
+}
+
+/// A hash of what is measured of all samples.
+std::string check_of(const Simulation& simulation) {
+  Checksum sum;
+  const std::vector<SampleObservables> samples = simulation.observe(false).value();
+  for (const SampleObservables& sample : samples)
+    for (const auto* numbers : {&sample.energies, &sample.magnetisations, &sample.overlaps})
+      sum.add(numbers->data(), numbers->size() * sizeof(std::int64_t));
+  return hex(sum.value());
+}
+
+/// The parts of the sweeps number 2, 3, ... on rank 0: the first has to wait for what was loaded.
+Json timeline(Simulation& simulation) {
+  auto& recorder = dynamic_cast<Recorder&>(simulation);
+  recorder.record();
+  simulation.advance(2 * recorded_sweeps);
+  Json parts = Json::array();
+  for (const Part& part : recorder.recorded()) parts.push_back({part.name, part.begin * 1e6, part.end * 1e6});
+  return parts;
+}
+
+Json measure(const Options& options, const Choice& choice, std::int64_t size, const std::string& transport) {
+  const Problem problem{.size = size,
+                        .beta = 1 / 1.1,
+                        .samples = options.samples,
+                        .replicas = options.replicas,
+                        .samples_per_stream = options.samples_per_stream,
+                        .generator = called(generators, options.generator)};
+  Launch wish{.device = choice.device.index};
+  if (transport != "auto") wish.transport = called(transports, transport);
+  const std::unique_ptr<Simulation> simulation = choice.platform->make_simulation(problem, wish);
+  simulation->advance(2 * checked_sweeps);
+  const std::string check = check_of(*simulation);
+
+  const double once = simulation->advance(2 * checked_sweeps) / checked_sweeps;
+  const auto sweeps = std::max<std::int64_t>(4, std::llround(options.seconds / once));
+  std::vector<double> times;
+  for (int i = 0; i < options.repetitions; ++i)
+    times.push_back(simulation->advance(2 * sweeps) / static_cast<double>(sweeps));
+  Json parts = timeline(*simulation);
+  simulation->restart();
+  simulation->advance(2 * checked_sweeps);
+  if (const std::string again = check_of(*simulation); again != check)
+    throw std::runtime_error("the same sweeps gave other energies the second time: " + check + " and " + again);
+
+  std::ranges::sort(times);
+  const double median = times[times.size() / 2];
+  const Launch launch = simulation->launch();
+  const double flips = static_cast<double>(problem.samples * problem.replicas) * static_cast<double>(sites(problem));
+  const auto words = static_cast<double>((problem.samples - 1) / *launch.samples_per_word + 1);
+  Json row{
+      {"size", size},
+      {"transport", name(*launch.transport)},
+      {"samples_per_word", *launch.samples_per_word},
+      {"check", check},
+      {"sweeps", sweeps},
+      {"ms_per_sweep", median * 1e3},
+      {"least_ms_per_sweep", times.front() * 1e3},
+      {"greatest_ms_per_sweep", times.back() * 1e3},
+      {"ps_per_flip", median / flips * 1e12},
+      {"message_bytes", words * *launch.samples_per_word / 8 * static_cast<double>(problem.replicas * size * size)},
+      {"timeline_us", parts}};
+  return row;
+}
+
+void work(const Options& options) {
+  const Choice choice = choose_device(platforms(), options.device);
+  Json rows = Json::array();
+  for (const std::int64_t size : options.sizes)
+    for (const std::string& transport :
+         options.transports.empty() ? std::vector<std::string>{"auto"} : options.transports) {
+      std::cerr << "L = " << size << ", " << ranks().size() << " ranks, " << transport << '\n';
+      rows.push_back(measure(options, choice, size, transport));
+    }
+  const Json all{{"ranks", ranks().size()},
+                 {"platform", choice.device.platform},
+                 {"device", choice.device.name},
+                 {"devices", choice.platform->devices().size()},  // of rank 0's host
+                 {"one_host", ranks().one_host()},
+                 {"mpi", Ranks::library()},
+                 {"samples", options.samples},
+                 {"replicas", options.replicas},
+                 {"samples_per_stream", options.samples_per_stream},
+                 {"generator", options.generator},
+                 {"rows", rows}};
+  std::cout << all.dump(1) << '\n';
+}
+
+int program(int argc, char** argv) {
+  CLI::App app("Times sweeps of the 3D spin glass on many ranks, and their parts. Prints JSON.", "scaling");
+  Options options;
+  const auto one_of = [](const auto& values) {
+    std::vector<std::string> names;
+    for (const auto value : values) names.emplace_back(name(value));
+    return CLI::IsMember(names);
+  };
+  app.add_option("--size", options.sizes, "L, those to time")->delimiter(',')->check(whole_number(4));
+  app.add_option("--transport", options.transports, "Those to time (the fastest)")
+      ->delimiter(',')
+      ->check(one_of(transports));
+  app.add_option("--samples", options.samples, "Realisations of the couplings (128)")->check(whole_number(1));
+  app.add_option("--replicas", options.replicas, "Copies of each (4)")->check(whole_number(1));
+  app.add_option("--samples-per-stream", options.samples_per_stream, "Samples that share random numbers (128)")
+      ->check(whole_number(1));
+  app.add_option("--generator", options.generator, "Of the draws (philox)")->check(one_of(generators));
+  app.add_option("--repetitions", options.repetitions, "Timed runs, of which the median is told (5)")
+      ->check(whole_number(1));
+  app.add_option("--seconds", options.seconds, "Of a timed run, about (0.1)")->check(CLI::PositiveNumber);
+  app.add_option("--device", options.device, "auto, cpu, gpu, or the number of rank 0's GPU (auto)");
+  return run_program(app, argc, argv, [&] { work(options); });
+}
+
+}  // namespace
+}  // namespace psflip::spin_glass
+
+int main(int argc, char** argv) { return psflip::start(argc, argv, psflip::spin_glass::program); }

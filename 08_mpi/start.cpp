@@ -1,0 +1,29 @@
+// Where the programs of this stage begin, on every rank.
+#include "app/start.hpp"
+
+#include <cstdio>
+#include <exception>
+
+#include "08_mpi/conduct.hpp"
+#include "08_mpi/ranks.hpp"
+
+namespace psflip {
+
+int start(int argc, char** argv, int (*program)(int, char**)) {
+  try {
+    const Ranks all(&argc, &argv);
+    try {
+      if (all.rank() != 0) return serve();
+      const int exit_code = program(argc, argv);
+      quit(exit_code);
+      return exit_code;
+    } catch (const std::exception& error) {
+      all.abort(error.what());
+    }
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "spin_glass: %s\n", error.what());
+    return 1;
+  }
+}
+
+}  // namespace psflip

@@ -1,0 +1,117 @@
+#!/usr/bin/env python3
+"""Starts the program of stage 08 on several ranks of MPI. common/run --ranks builds it and calls this.
+
+mpirun does the work; this knows what Open MPI wants to be told, and lets a run save itself before Ctrl-C ends it.
+"""
+
+import argparse
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+from stages import ROOT, Failure, refuse
+
+PROGRAM = "08_mpi/spin_glass"
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+def parse_options(arguments):
+    """The options; what comes after -- is the program's."""
+    parser = argparse.ArgumentParser(
+        prog="common/run --ranks",
+        usage="common/run --ranks N [--build-dir DIR] [--no-install] [-- options of spin_glass]",
+        description="Builds everything and starts stage 08's spin_glass on N ranks of MPI. Without options of its own "
+        "it gets a small problem; common/run --ranks 1 -- --help lists them.",
+        allow_abbrev=False,
+    )
+    parser.error = refuse
+    parser.add_argument("--ranks", required=True, help="how many: at most one a plane, L / 2. They share the GPUs if "
+                        "there are fewer, and the cores")
+    parser.add_argument("--build-dir", type=Path, default=ROOT / "build", help=argparse.SUPPRESS)
+    parser.add_argument("--parse-only", action="store_true", help=argparse.SUPPRESS)
+    end = arguments.index("--") if "--" in arguments else len(arguments)
+    options = parser.parse_args(arguments[:end])
+    if not (options.ranks.isascii() and options.ranks.isdigit() and int(options.ranks) > 0):
+        refuse(f"--ranks is {options.ranks}: it takes a whole number >= 1")
+    options.ranks = int(options.ranks)
+    options.of_program = arguments[end + 1 :]
+    return options  # fmt: skip
+
+
+def command(ranks, program, of_program):
+    """mpirun -q: what a rank says goes to the terminal, and not what mpirun says to that."""
+    small = ["--size", str(max(32, 2 * ranks)), "--samples", "32", "--sweeps", "100"]
+    return ["mpirun", "-q", "-n", str(ranks), str(program), *(of_program or small)]
+
+
+def environment():
+    """What Open MPI is told, unless the user has told it something else. More ranks than cores are welcome, and no rank
+    is bound to a core, since it may have many threads."""
+    variables = {"OMPI_MCA_rmaps_base_oversubscribe": "1", "OMPI_MCA_hwloc_base_binding_policy": "none"}
+    if os.geteuid() == 0:  # in containers, say
+        variables |= {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    return variables | os.environ
+
+
+def run(mpirun):
+    """Runs it. SIGINT, SIGTERM and SIGHUP become SIGUSR1, which mpirun passes on to the program: it saves the run if it
+    has a checkpoint. The second ends mpirun. The exit code, as if the program had got the signal itself."""
+    got = []
+    child = None
+
+    def end(number, _):
+        got.append(number)
+        child.send_signal(signal.SIGUSR1 if len(got) == 1 else signal.SIGTERM)
+
+    # In a session of its own, so that Ctrl-C comes here alone; such a process cannot read the terminal.
+    child = subprocess.Popen(mpirun, env=environment(), start_new_session=True,
+                             stdin=subprocess.DEVNULL if sys.stdin.isatty() else None)  # fmt: skip
+    for number in SIGNALS:
+        if signal.getsignal(number) is not signal.SIG_IGN:  # as nohup wants it
+            signal.signal(number, end)
+    code = child.wait()
+    code = 128 - code if code < 0 else code
+    if got:
+        return 128 + got[0] if code else 0
+    if code > 128:
+        raise Lost(f"signal {code - 128} ended a rank, and so the run", code)
+    return code
+
+
+class Lost(Exception):
+    """A message, and an exit code."""
+
+
+def require_mpirun(option):
+    if not shutil.which("mpirun"):
+        raise Failure(f"{option}: there is no mpirun here (Debian: openmpi-bin)")
+
+
+def require_program(program, option):
+    if not program.exists():
+        raise Failure(f"{option}: stage 08 was left out of the build in {program.parent.parent}: CMake found no MPI "
+                      "(Debian: libopenmpi-dev)")  # fmt: skip
+
+
+def main(arguments):
+    options = parse_options(arguments)
+    require_mpirun("--ranks")
+    if options.parse_only:
+        return 0
+    program = options.build_dir / PROGRAM
+    require_program(program, "--ranks")
+    return run(command(options.ranks, program, options.of_program))
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main(sys.argv[1:]))
+    except Failure as failure:
+        print(f"common/run: {failure}", file=sys.stderr)
+        sys.exit(2)
+    except Lost as lost:
+        print(f"common/run: {lost.args[0]}", file=sys.stderr)
+        sys.exit(lost.args[1])
