@@ -61,6 +61,12 @@ def draw_sweep(plots, file):
         plots.draw_over_block(over_block, storage, size, steps, file.with_name(f"figure6_{storage}"))
 
 
+def draw_scaling(plots, file):
+    import scaling_plots
+
+    scaling_plots.draw(json.loads(file.read_text()), file.parent)
+
+
 PICTURES = {
     "comparison.json": draw_comparison,
     "spin_glass.json": draw_comparison,
@@ -68,6 +74,7 @@ PICTURES = {
     "spin_glass_generators.csv": draw_generators,
     "spin_glass_words.json": draw_words,
     "sweep.csv": draw_sweep,
+    "scaling.json": draw_scaling,
 }
 
 

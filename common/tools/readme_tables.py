@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Fills the tables of measured figures in the READMEs from common/results. --check: says which are stale, exit code 1.
 
-In a README.md, of the repository or of a stage,
+In a README.md, of the repository or of a stage or a folder in it,
 
     <!-- table: h200 comparison -->
     anything here is replaced
@@ -30,6 +30,12 @@ The first word is a folder of common/results, the rest is what to show of it:
                              counters.py --words writes it
     stencil                  stencil.json, as stencil.py writes it
     prng_fill, prng_count    the two tables of prng.json, as prng.py writes it
+    linear_solver a          an experiment of linear_solver.json, as linear_solver.py writes it: a to f, puzzle, comparison
+    scaling 64 256           stage 08: time and efficiency on every number of ranks at these L, or all, from scaling.json
+                             (common/run --scaling)
+    scaling_targets, scaling_weak  the targets; weak scaling; both from the same file
+    scaling_model 64 256     what the model predicts at these L, or all, from the same file
+    scaling_plan 50,10       the same for larger systems, and for links of so many GB/s and microseconds
 """
 
 import argparse
@@ -259,11 +265,47 @@ def prng_count(root, folder):
     return prng.markdown(folder, "count")
 
 
+def linear_solver(root, folder, experiment):
+    import linear_solver as tool
+
+    return tool.markdown(folder, experiment)
+
+
+def scaling(root, folder, *wished):
+    import scaling as tool
+
+    return tool.markdown(folder, [int(size) for size in wished])
+
+
+def scaling_targets(root, folder):
+    import scaling as tool
+
+    return tool.targets_markdown(folder)
+
+
+def scaling_weak(root, folder):
+    import scaling as tool
+
+    return tool.weak_markdown(folder)
+
+
+def scaling_model(root, folder, *wished):
+    import scaling as tool
+
+    return tool.model_markdown(folder, [int(size) for size in wished])
+
+
+def scaling_plan(root, folder, *links):
+    import scaling as tool
+
+    return tool.plan_markdown(folder, [tool.AssumedLink(link) for link in links])
+
+
 KINDS = {
     kind.__name__: kind
     for kind in (comparison, shapes, passes, figure4, counters, spin_glass, spin_glass_launches, spin_glass_counters,
                  spin_glass_sizes, generators, amsc_targets, amsc_published, amsc_kernels, stencil, prng_fill,
-                 prng_count)
+                 prng_count, linear_solver, scaling, scaling_targets, scaling_weak, scaling_model, scaling_plan)
 }  # fmt: skip
 
 
@@ -295,7 +337,7 @@ def main(arguments):
     parser.add_argument("--root", type=Path, default=stages.ROOT, help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
     stale = 0
-    for readme in [options.root / "README.md", *sorted(options.root.glob("[0-9][0-9]_*/README.md"))]:
+    for readme in [options.root / "README.md", *sorted(options.root.glob("[0-9][0-9]_*/**/README.md"))]:
         if not readme.exists():
             continue
         place = readme.relative_to(options.root)
