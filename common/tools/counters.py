@@ -143,7 +143,7 @@ def profile_kernel(stage, device, point):
 
 def kernels_to_profile(points):
     """Of every kernel, with the first generator: where all can be compared, and where it beats the others most, or is
-    least behind."""
+    least behind. Of the lesson's, with every generator: where it is slowest."""
     found = []
     generator = words.GENERATORS[0]
     of_size = words.select(points, figure="size", generator=generator)
@@ -155,6 +155,12 @@ def kernels_to_profile(points):
             here = words.select(own, figure="size", size=words.PUBLISHED_SIZE)
             best = max(own, key=lambda point: lead(point, of_size))
             found += here + [best] * (best not in here)
+        if kernel == words.LESSON:
+            for each in words.GENERATORS:
+                lesson = words.select(points, figure="size", generator=each, kernel=kernel)
+                lesson = [point for point in lesson if point["size"] in words.TARGETS]
+                slowest = max(lesson, key=lambda point: point["ps_per_flip"], default=None)
+                found += [slowest] * (slowest is not None and slowest not in found)
     return found
 
 

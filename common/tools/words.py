@@ -408,19 +408,20 @@ def kernel_rows(rows):
         first = ", ".join(f"{name} {100 * share:.0f} %" for name, share in list(stalls(row).items())[:3])
         figures = (predicted_bytes(row), moved / row["flips"], row["l2_bytes"] / row["flips"])
         percents = [f"{row[name]:.0f}" for name in (*LIMITS, "warps_per_sm")]
-        body.append([row["kernel"], str(row["size"]), f"{row['samples']:,}", table.word_launch(row), ps(row),
+        body.append([row["kernel"], row["generator"], str(row["size"]), f"{row['samples']:,}", table.word_launch(row),
+                     ps(row),
                      *(table.significant(value, 3) for value in figures), *percents, limit_of(row), first])  # fmt: skip
     return body
 
 
 def kernels_markdown(folder):
     counters = json.loads((folder / COUNTERS).read_text())
-    headings = ["kernel", "L", "samples", "launch", "ps/flip", "B/flip predicted", "DRAM B/flip", "L2 B/flip",
+    headings = ["kernel", "generator", "L", "samples", "launch", "ps/flip", "B/flip predicted", "DRAM B/flip", "L2 B/flip",
                 "DRAM, %", "L2, %", "logic, %", "issue, %", "warps of 64", "limited by", "warps wait for"]  # fmt: skip
-    numbers = [False, True, True, False] + 9 * [True] + 2 * [False]
+    numbers = [False, False, True, True, False] + 9 * [True] + 2 * [False]
     text = table.as_markdown(headings, kernel_rows(counters["rows"]), numbers)
     return (
-        f"{text}\n\nPhilox, on {counters['device']['name']}. Bytes as Nsight Compute counts them, for all sweeps of a "
+        f"{text}\n\nOn {counters['device']['name']}. Bytes as Nsight Compute counts them, for all sweeps of a "
         f"launch; % of the peak. Limited by: what is busiest, if for {BUSY} % or more. Warps wait for: of the cycles "
         "in which a warp could not issue."
     )
