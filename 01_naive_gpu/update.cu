@@ -13,6 +13,7 @@ constexpr int default_width = 16;
 constexpr int default_block = 1;
 constexpr int largest_block = 1;
 
+// --- yours: which spin is this thread's own? Write the sign of the sum of five; some threads have no spin
 /// The sum of a spin and its four neighbours. Behind the last row comes the first, behind the last column as well.
 template <class Spin>
 __device__ int sum_of_five(const Spin* spins, int x, int y, int n) {
@@ -31,6 +32,7 @@ __global__ void __launch_bounds__(1024) update(const Spin* __restrict__ now, Spi
 
   next[std::size_t(y) * n + x] = sum_of_five(now, x, y, n) > 0 ? 1 : -1;
 }
+// --- end
 
 template <class Spin>
 class NaiveGpu : public DeviceSimulation<Spin> {

@@ -13,6 +13,7 @@ constexpr int default_width = 16;
 constexpr int default_block = 2;
 constexpr int largest_block = 5;
 
+// --- yours: which b x b spins are this thread's own? Write the signs; some places have no spin
 /// The sum of a spin and its four neighbours. Behind the last row comes the first, behind the last column as well.
 template <class Spin>
 __device__ int sum_of_five(const Spin* spins, int x, int y, int n) {
@@ -39,6 +40,7 @@ __global__ void __launch_bounds__(1024) update(const Spin* __restrict__ now, Spi
     }
   }
 }
+// --- end
 
 template <class Spin>
 class Blocked : public DeviceSimulation<Spin> {

@@ -16,6 +16,7 @@ constexpr int largest_block = 5;
 /// Spins along a side of the tile with its halo.
 __host__ __device__ constexpr int tile_side(int width, int b) { return width * b + 2; }
 
+// --- yours: load tile and halo, wait for the others, sum from the tile; some places have no spin
 /// The row or column that v means: v may be one before the first, or anywhere behind the last.
 __device__ int wrap(int v, int n) { return v < 0 ? n - 1 : v < n ? v : v % n; }
 
@@ -63,6 +64,7 @@ __global__ void __launch_bounds__(1024) update(const Spin* __restrict__ now, Spi
     }
   }
 }
+// --- end
 
 template <class Spin>
 class SharedMemory : public DeviceSimulation<Spin> {

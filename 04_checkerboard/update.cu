@@ -17,6 +17,7 @@ using namespace spin_glass;
 
 constexpr int default_threads = 128;
 
+// --- yours: a thread owns a site: load couplings and stream once, update every replica, store the stream
 /// Metropolis: whether a spin flips that has so many unsatisfied bonds of its six.
 __device__ bool flips(int unsatisfied, std::uint32_t draw, const Thresholds& thresholds) {
   if (unsatisfied >= 3) return true;  // the energy falls or stays
@@ -54,6 +55,7 @@ __global__ void __launch_bounds__(1024)
     streams[sample * half + i] = stream;
   }
 }
+// --- end
 
 template <class Layout>
 class Checkerboard : public DeviceSimulation<Layout> {

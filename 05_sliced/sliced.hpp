@@ -27,6 +27,7 @@ struct Sliced {
     return {p.x, y < size ? y : y - size, z < size ? z : z - size};
   }
 
+  // --- yours: where the six neighbours of a place are, for either colour
   /// Both colours have the same six; only which planes lie above and below differs. With s sites an element, the two
   /// along x are the elements beside those of -y and +y: they supply what is pushed out of these by one site.
   PSFLIP_HOST_DEVICE constexpr Neighbours neighbours(Colour colour, Place p) const {
@@ -38,6 +39,7 @@ struct Sliced {
              element(p.x, before(p.y, size), above),                // - y
              element(p.x, p.y, above), element(p.x, p.y, below)}};  // +- z
   }
+  // --- end
 };
 
 }  // namespace psflip::spin_glass

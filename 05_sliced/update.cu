@@ -20,6 +20,7 @@ using namespace spin_glass;
 
 constexpr int default_threads = 128;
 
+// --- yours: as in stage 04, with s sites in the bytes of a word; where do the couplings of a blue site lie?
 /// Metropolis: whether a spin flips that has so many unsatisfied bonds of its six.
 __device__ bool flips(int unsatisfied, std::uint32_t draw, const Thresholds& thresholds) {
   if (unsatisfied >= 3) return true;  // the energy falls or stays
@@ -63,6 +64,7 @@ __global__ void __launch_bounds__(1024)
     streams[first + i] = stream;
   }
 }
+// --- end
 
 /// `sites` is the layout with one site an element, `words` the same with s of them.
 template <class Mapping, class Layout, class Word, Load load>

@@ -1,0 +1,235 @@
+"""Assignments: the files that one needs, with starters in place of solutions, and texts that give nothing away."""
+
+import os
+import re
+import shutil
+from pathlib import Path
+
+from lab.course import MARK, as_toml, files_of
+from lab.regions import starter
+from stages import Failure
+
+CODE = (".cpp", ".hpp", ".h", ".cu", ".cuh")
+NO_SOURCE = (".md", ".py", ".svg", ".png", ".json", ".csv", ".rudy")
+INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
+MODEL = re.compile(r"psflip_add_stage\((\w+)")
+OF_OTHERS = re.compile(r"include\(\S*/\.\./(\d\d_\w+/\w+\.cmake)\)")  # a stage that takes libraries of another
+NOT_BUILT = {"test", "instances", "__pycache__"}  # folders of common that only psFlip's own tests need
+
+# Sections of a stage's README that are left out: how the code was done, and the answers to its questions.
+ANSWERS = re.compile(
+    r"^(What changes|The files|Run$|Measured|What limits|Numbers alone|Quality|The poster's|Observables|"
+    r"To leave it|In sixteen|The kernels|The 2D rule again)"
+)
+
+
+def files_below(folder, root):
+    """All files of a folder that a build of it may need, relative to the root."""
+    for path, folders, names in os.walk(root / folder):
+        folders[:] = sorted(set(folders) - NOT_BUILT)
+        for name in sorted(names):
+            file = Path(path, name)
+            if file.suffix not in NO_SOURCE:
+                yield file.relative_to(root)
+
+
+def models_of(stage, root):
+    return set(MODEL.findall((root / stage / "CMakeLists.txt").read_text()))
+
+
+def model_of(stage, root):
+    """The model that the stage's update.cu is an engine of; a stage may teach the other one beside it."""
+    models = models_of(stage, root)
+    return models.pop() if len(models) == 1 else "spin_glass"
+
+
+def sources_of(stages, root):
+    """Every file that the build of these stages needs, relative to the root: the parts of common, stage 00, their own
+    folders, and what these include of other stages."""
+    models = sorted(set().union(*(models_of(stage, root) for stage in stages)))
+    parts = ["app", "cmake", "gpu", "random", *models]
+    found = {Path("common/CMakeLists.txt"), Path("00_cpu_reference/CMakeLists.txt")}
+    for model in models:
+        found |= {Path(f"00_cpu_reference/{model}.cpp"), Path(f"00_cpu_reference/{model}_test.cpp")}
+    for folder in [f"common/{part}" for part in parts] + list(stages):
+        found |= set(files_below(folder, root))
+    for stage in stages:
+        for name in OF_OTHERS.findall((root / stage / "CMakeLists.txt").read_text()):
+            other = Path(name)
+            named = re.findall(r"[\w./]*\w\.(?:cuh?|cpp)\b", (root / other).read_text())
+            found |= {
+                other,
+                *(path for path in (other.parent / Path(part).name for part in named) if (root / path).is_file()),
+            }
+
+    waiting = [file for file in found if file.suffix in CODE]
+    while waiting:
+        file = waiting.pop()
+        for name in INCLUDE.findall((root / file).read_text()):
+            for place in (file.parent / name, Path(name), Path("common") / name):
+                if (root / place).is_file():
+                    place = Path(os.path.normpath(place))
+                    if place not in found:
+                        found.add(place)
+                        waiting.append(place)
+                    break
+    return sorted(found)
+
+
+# The checker itself.
+TOOLS = [
+    *(
+        f"common/tools/lab/{name}.py"
+        for name in (
+            "__init__",
+            "assignment",
+            "cases",
+            "course",
+            "diagnose",
+            "grade",
+            "kit",
+            "regions",
+            "results",
+            "sandbox",
+            "symbols",
+        )
+    ),
+    "common/tools/grade",
+    "common/tools/setup.bash",
+    "common/tools/stages.py",
+    "common/tools/models.py",
+]
+
+
+def sections(text):
+    """A Markdown text as pairs of a heading without its marks ('' for what comes first) and the lines under it."""
+    parts = re.split(r"^(##? .*)\n", text, flags=re.MULTILINE)
+    return [("", parts[0]), *((head.lstrip("# "), body) for head, body in zip(parts[1::2], parts[2::2]))]
+
+
+def without_dead_links(text, stage, root, present):
+    """Links to what the assignment does not have become their text. Returns the pictures that it shows, too."""
+    pictures = []
+
+    def link(match):
+        target = Path(os.path.normpath(Path(stage, match["target"].split("#")[0])))
+        if "://" in match["target"] or target in present:
+            return match[0]
+        if match["picture"] and (root / target).is_file():
+            pictures.append(target)
+            return match[0]
+        return match["text"]
+
+    text = re.sub(r"(?P<picture>!?)\[(?P<text>[^\]]*)\]\((?P<target>[^)\s]+)\)", link, text)
+    return text, pictures
+
+
+def handout(task, root, present):
+    """What a student reads about a task: the idea, what to predict, the traps; for an exercise its text as well."""
+    readme = sections((root / task.stage / "README.md").read_text())
+    title = next(head for head, _ in readme if head)
+    parts = [f"# {title}\n"]
+    if task.exercise is not None:
+        exercises = (root / task.stage / "exercises.md").read_text()
+        marks = list(MARK.finditer(exercises))
+        at = next(i for i, mark in enumerate(marks) if int(mark["number"]) == task.exercise)
+        end = marks[at + 1].start() if at + 1 < len(marks) else len(exercises)
+        parts.append(
+            f"## Your task: {marks[at]['title']}\n\n{exercises[marks[at].end() : end].strip()}\n\n"
+            '"All tests pass" means here: `./check` says so.\n'
+        )
+    for head, body in readme:
+        if head and head != title and not ANSWERS.match(head):
+            parts.append(f"## {head}\n{body.split('<!-- answers')[0].rstrip()}\n")
+    text, pictures = without_dead_links("\n".join(parts), task.stage, root, present)
+    return re.sub(r"^<!-- .* -->\n", "", text, flags=re.MULTILINE), pictures
+
+
+def read_me(course, files, root):
+    rows = [
+        f"| [{task.name}]({task.stage}/README.md) | {', '.join(f'`{file}`' for file in files[task])} | {task.points:g} "
+        f"| {task.due or '-'} |"
+        for task in course.tasks
+    ]
+    first = course.tasks[0].stage
+    return (
+        (root / "common/lab/README.template.md")
+        .read_text()
+        .format(
+            title=course.title,
+            text=f"\n{course.text.strip()}\n" if course.text.strip() else "",
+            tasks="\n".join(rows),
+            number=first[:2],
+            stage=first,
+            model=model_of(first, root),
+        )
+    )
+
+
+def copy_sources(root, stages, folder):
+    """Brings what the build of these stages needs into a folder; files that have not changed keep their time."""
+    for file in [*sources_of(stages, root), None]:
+        source = root / file if file else assignment_cmake(root)
+        update_file(folder / (file or "CMakeLists.txt"), source.read_bytes())
+
+
+def update_file(target, content):
+    """Writes a file unless it has this content already."""
+    if target.is_file() and target.read_bytes() == content:
+        return
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_bytes(content)
+
+
+def assignment_cmake(root):
+    """In psFlip the build of an assignment lies with the lab; in an assignment it lies on top."""
+    template = root / "common/lab/CMakeLists.txt"
+    return template if template.is_file() else root / "CMakeLists.txt"
+
+
+def make_assignment(course, root, out):
+    """Writes the assignment into a new folder. Failure if there is one, and nothing is written."""
+    if not course.tasks:
+        raise Failure("there is no task: name a stage, or give a file with --course")
+    if not (root / "common/lab/check").is_file():
+        raise Failure(f"{root}: an assignment is made from psFlip, not from another assignment")
+    if out.exists():
+        raise Failure(f"--out {out}: exists already; give a new folder")
+    files = {task: files_of(task, root) for task in course.tasks}
+    yours = {file for task in course.tasks for file in files[task]}
+    stages = [task.stage for task in course.tasks]
+    sources = sources_of(stages, root)
+    present = {*sources, *(Path(stage, "README.md") for stage in stages)}
+    try:
+        starters = {file: starter((root / file).read_text(), file) for file in sorted(yours)}
+    except ValueError as error:
+        raise Failure(str(error)) from None
+
+    part = out.with_name(out.name + ".part")
+    try:
+        part.parent.mkdir(parents=True, exist_ok=True)
+        part.mkdir()
+        copy_sources(root, stages, part)
+        for file, text in starters.items():
+            (part / file).write_text(text)
+        for file in TOOLS:
+            (part / file).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(root / file, part / file)
+        for task in course.tasks:
+            text, pictures = handout(task, root, present)
+            (part / task.stage / "README.md").write_text(text)
+            if task.exercise is not None:  # so that the checker knows its files
+                line = f"## {task.exercise}. {task.name}\n<!-- code: {' '.join(files[task])} -->\n"
+                (part / task.stage / "exercises.md").write_text(line)
+            for picture in pictures:
+                shutil.copy(root / picture, part / picture)
+        shutil.copy(root / "common/lab/check", part / "check")
+        shutil.copy(root / "LICENSE", part / "LICENSE")
+        (part / "course.toml").write_text(as_toml(course))
+        (part / "README.md").write_text(read_me(course, files, root))
+        (part / ".gitignore").write_text("/build*/\n__pycache__/\n")
+        part.rename(out)
+    except OSError as error:
+        raise Failure(f"--out {out}: {error.strerror}") from None
+    finally:
+        shutil.rmtree(part, ignore_errors=True)

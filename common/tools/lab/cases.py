@@ -1,0 +1,163 @@
+"""Problems on which a submission's program must end in the state that stage 00's ends in: options of both, and options
+of the submission alone, which say how to launch."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Case:
+    problem: tuple
+    launch: tuple = ()
+    ranks: int = 1  # of MPI
+
+    def __str__(self):
+        return (f"{self.ranks} ranks: " if self.ranks > 1 else "") + " ".join((*self.problem, *self.launch))
+
+    def command(self, program, *more):
+        return (*with_ranks(self.ranks), program, *self.problem, *self.launch, *more)
+
+
+def with_ranks(ranks):
+    """What starts a program on so many ranks."""
+    return ("mpirun", "--oversubscribe", "-n", str(ranks)) if ranks > 1 else ()
+
+
+def ranks_of_test(task, schedule):
+    """On how many ranks psFlip's own test runs in a schedule: stage 08 on another number in each."""
+    return {"forward": 2, "reversed": 3}.get(schedule, 1) if task.stage[:2] == "08" else 1
+
+
+def options(**values):
+    return tuple(part for name, value in values.items() for part in ("--" + name.replace("_", "-"), str(value)))
+
+
+def launches(task, size, rng=None):
+    """Ways to launch what a task asks for; some of them, drawn by rng, or one of each kind."""
+    number = task.stage[:2]
+    if number <= "03":
+        blocks = (1,) if number == "01" else (1, 2, 3, 4, 5)
+        if rng:
+            return [
+                options(
+                    storage=rng.choice(["int8", "int32"]),
+                    thread_width=rng.choice([3, 4, 7, 8, 10, 12, 16]),
+                    block=rng.choice(blocks),
+                )
+            ]
+        return [
+            options(storage="int32", thread_width=4, block=blocks[len(blocks) // 2]),
+            options(storage="int8", thread_width=6, block=blocks[-1]),
+        ]
+    power_of_two = size & (size - 1) == 0
+    if number == "04":
+        found = [options(indexing="standard"), *([options(indexing="bitwise")] if power_of_two else [])]
+    elif number == "05":
+        found = [
+            options(indexing="sliced", load="plain"),
+            options(indexing="sliced-grid", load="readonly"),
+            options(indexing="standard-grid", load="texture"),
+            options(sites_per_thread=2, load="texture"),
+            *([options(sites_per_thread=4)] if size % 4 == 0 else []),
+        ]
+    elif number == "06":
+        found = [options(indexing="sliced"), options(indexing="standard"), options(sites_per_thread=1)]
+    elif number == "07":
+        found = [options(kernel="fused" if task.exercise == 5 else "update")]
+    else:
+        found = [()]
+    return [rng.choice(found)] if rng else found
+
+
+def generators(task):
+    number = task.stage[:2]
+    if number == "06" and task.exercise == 3:
+        return ["parisi-rapuano"]
+    return ["minstd", "parisi-rapuano", "mt19937", "philox"] if number >= "06" else ["minstd"]
+
+
+def fresh(task, model, rng):
+    """Problems that nobody can have the answers to: drawn for this call, awkward sizes among them."""
+    if model == "majority":
+        sizes = [
+            rng.choice([1, 2]),
+            3,
+            rng.choice([5, 7, 11, 13, 17, 19, 23]),
+            rng.choice([29, 31, 33, 37, 63, 64, 65]),
+            rng.choice([47, 48, 49, 96, 97, 127, 128, 129]),
+        ]
+        return [
+            Case(options(size=size, steps=rng.randint(1, 9), seed=rng.randrange(2**32)), launch)
+            for size in sizes
+            for launch in launches(task, size, rng)
+        ]
+    replicas = [1, 2, 4] if task.stage[:2] == "07" else [1, 2, 3, 4, 5]
+    return [
+        Case(
+            options(
+                size=size,
+                sweeps=rng.randint(1, 7),
+                seed=rng.randrange(2**63),
+                generator=generator,
+                temperature=round(rng.uniform(0.4, 5), 3),
+                samples=rng.choice([1, 2, 31, 33, 65]),
+                replicas=rng.choice(replicas),
+                samples_per_stream=rng.choice([1, 7, 32, 64]),
+                start=rng.choice(["random", "ordered"]),
+                ferromagnetic_fraction=round(rng.uniform(0, 1), 3),
+            ),
+            launch,
+            rng.choice([ranks for ranks in (1, 2, 3, 4) if ranks <= size // 2]) if task.stage[:2] == "08" else 1,
+        )
+        for generator in generators(task)
+        for size in rng.sample([4, 6, 8, 10, 12], 5 - len(generators(task)))
+        for launch in launches(task, size, rng)
+    ]
+
+
+def small(task, model):
+    """What a sanitizer can run in a second or two: lattices that no tile divides, one of them smaller than a tile."""
+    if model == "majority":
+        return [
+            Case(options(size=size, steps=2, seed=7), launch) for size in (5, 19) for launch in launches(task, size)
+        ]
+    return [
+        Case(
+            options(
+                size=size,
+                sweeps=2,
+                seed=7,
+                generator=generator,
+                temperature=1.1,
+                samples=2,
+                replicas=2,
+                samples_per_stream=1,
+            ),
+            launch,
+        )
+        for generator in generators(task)
+        for size in (4, 6)
+        for launch in launches(task, size)
+    ]
+
+
+def large(task, model, updates):
+    """What takes a GPU long enough to be timed, with so many updates of the lattice."""
+    if model == "majority":
+        return Case(options(size=8192, steps=updates, seed=7))
+    problem = options(
+        size=128,
+        sweeps=updates,
+        seed=7,
+        generator=generators(task)[0],
+        temperature=1.1,
+        samples=128 if task.stage[:2] >= "07" else 4,
+        replicas=4,
+    )
+    return Case(problem, launches(task, 128)[0])
+
+
+def updates(case):
+    """Sites or flips of one update of the whole lattice, for the time of one."""
+    values = dict(zip(case.problem[::2], case.problem[1::2]))
+    size = int(values["--size"])
+    return size**2 if "--steps" in values else size**3 * int(values["--samples"]) * int(values["--replicas"])

@@ -1,0 +1,168 @@
+"""What an instructor asks for: tasks, their points and deadlines, in one TOML file.
+
+title = "GPU programming"            # heads the assignment
+text = "Hand in update.cu by mail."  # for its README; any Markdown
+
+[[task]]
+stage = "03"                         # or "03_shared_memory"
+exercise = 3                         # of the stage's exercises.md, one that asks for code; left out: the stage itself
+points = 20                          # 10 if left out
+due = "Friday, 18:00"                # any text; may be left out
+
+[weights]                            # of the parts of a result, if others than WEIGHTS
+speed = 0
+"""
+
+import json
+import re
+import tomllib
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from stages import Failure
+
+# What a part of a result counts. A part that cannot be judged (no GPU) counts neither for nor against.
+WEIGHTS = {
+    "build": 0,
+    "forward": 2,
+    "reversed": 1,
+    "shuffled": 1,
+    "fresh": 1,
+    "races": 2,
+    "memory": 1,
+    "gpu": 1,
+    "sanitizer": 0,
+    "speed": 1,
+}
+MARK = re.compile(r"^## (?P<number>\d+)\. (?P<title>.+)\n(?:<!-- code: (?P<files>.+) -->\n)?", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Task:
+    stage: str  # the folder: "03_shared_memory"
+    exercise: int | None = None
+    points: float = 10
+    due: str = ""
+
+    @property
+    def name(self):
+        return self.stage if self.exercise is None else f"{self.stage}, exercise {self.exercise}"
+
+
+@dataclass
+class Course:
+    tasks: list[Task]
+    title: str = "psFlip"
+    text: str = ""
+    weights: dict = field(default_factory=lambda: dict(WEIGHTS))
+
+
+def stages_in(root):
+    """The folders of the stages that have a part for students."""
+    return sorted(
+        path.parent.name for path in root.glob("[0-9][0-9]_*/CMakeLists.txt") if (path.parent / "update.cu").is_file()
+    )
+
+
+def stage_called(wish, root):
+    """The folder of a stage by its number or its name."""
+    folders = stages_in(root)
+    for folder in folders:
+        if wish in (folder, folder[:2]):
+            return folder
+    raise Failure(f"there is no stage '{wish}' to hand out; there are {', '.join(folders)}")
+
+
+def files_of(task, root):
+    """The files that a student may edit, relative to the root, the stage's own first."""
+    if task.exercise is None:
+        return [f"{task.stage}/update.cu"]
+    exercises = {int(mark["number"]): mark for mark in MARK.finditer((root / task.stage / "exercises.md").read_text())}
+    asks = [number for number, mark in exercises.items() if mark["files"]]
+    if task.exercise not in asks:
+        raise Failure(
+            f"{task.stage}, exercise {task.exercise}: no exercise that the checker can judge; "
+            + (f"these are {', '.join(map(str, asks))}" if asks else "the stage has none")
+        )
+    names = exercises[task.exercise]["files"].split()
+    files = [f"{task.stage}/{name}" if (root / task.stage / name).is_file() else name for name in names]
+    for file in files:
+        if not (root / file).is_file():
+            raise Failure(f"{task.name}: there is no file {file}")
+    return files
+
+
+def expect(condition, where, key, value, allowed):
+    if not condition:
+        raise Failure(f"{where}: {key} is {value!r}; allowed is {allowed}")
+
+
+def course_from(table, where, root):
+    """The course that a parsed TOML file describes. Failure, naming the key, if something in it makes no sense."""
+
+    def known(part, keys, name):
+        for key in part:
+            expect(key in keys, where, f"a key of {name}", key, ", ".join(keys))
+
+    known(table, ["title", "text", "task", "weights"], "the file")
+    for key in ("title", "text"):
+        expect(isinstance(table.get(key, ""), str), where, key, table.get(key), "a text")
+    tasks = table.get("task", [])
+    expect(
+        isinstance(tasks, list) and all(isinstance(task, dict) for task in tasks),
+        where,
+        "task",
+        tasks,
+        "a list of [[task]]",
+    )
+    result = []
+    for task in tasks:
+        known(task, ["stage", "exercise", "points", "due"], "a task")
+        points, due, exercise = task.get("points", 10), task.get("due", ""), task.get("exercise")
+        expect(
+            isinstance(task.get("stage"), str), where, "stage", task.get("stage"), "a stage's number or name in quotes"
+        )
+        expect(type(points) in (int, float) and 0 <= points < 1e6, where, "points", points, "a number from 0")
+        expect(isinstance(due, str), where, "due", due, "a text")
+        expect(
+            exercise is None or (type(exercise) is int and exercise > 0), where, "exercise", exercise, "a number from 1"
+        )
+        result.append(Task(stage_called(task["stage"], root), exercise, points, due))
+        files_of(result[-1], root)
+    weights = table.get("weights", {})
+    expect(isinstance(weights, dict), where, "weights", weights, "a table")
+    known(weights, list(WEIGHTS), "weights")
+    for name, weight in weights.items():
+        expect(type(weight) in (int, float) and 0 <= weight < 1e6, where, f"weight {name}", weight, "a number from 0")
+    return Course(result, table.get("title", "psFlip"), table.get("text", ""), WEIGHTS | weights)
+
+
+def one_task_a_stage(course):
+    stages = [task.stage for task in course.tasks]
+    for stage in stages:
+        if stages.count(stage) > 1:
+            raise Failure(f"{stage} has two tasks, which would edit the same files; make an assignment of each")
+    return course
+
+
+def read_course(path, root):
+    try:
+        with Path(path).open("rb") as file:
+            return course_from(tomllib.load(file), str(path), root)
+    except OSError as error:
+        raise Failure(f"{path}: {error.strerror}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise Failure(f"{path}: not a TOML file: {error}") from None
+
+
+def as_toml(course):
+    """The file that read_course() reads as this course. A JSON string of ASCII is a TOML string, too."""
+    lines = [f"title = {json.dumps(course.title)}", f"text = {json.dumps(course.text)}"]
+    for task in course.tasks:
+        lines += ["", "[[task]]", f"stage = {json.dumps(task.stage)}", f"points = {task.points}"]
+        lines += [f"exercise = {task.exercise}"] if task.exercise is not None else []
+        lines += [f"due = {json.dumps(task.due)}"] if task.due else []
+    changed = {name: weight for name, weight in course.weights.items() if weight != WEIGHTS[name]}
+    if changed:
+        lines += ["", "[weights]", *(f"{name} = {weight}" for name, weight in changed.items())]
+    return "\n".join(lines) + "\n"

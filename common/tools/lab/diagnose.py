@@ -1,0 +1,267 @@
+"""What the tests and tools found, in the words of who wrote a kernel: which lines, which barrier, which index."""
+
+import re
+from dataclasses import dataclass
+
+FRAME = re.compile(
+    r"^ +#\d+ (?P<call>.+?) (?:/\S*/)?(?:rewritten|tree)/(?P<file>[^\s:]+?\.(?:cu|cuh|hpp))(?:\.cpp)?:(?P<line>\d+)",
+    re.M,
+)
+PLACE = re.compile(r"(?:/\S*/)?(?:rewritten|tree)/(?P<file>[^\s:]+?\.(?:cu|cuh|hpp))(?:\.cpp)?:(?P<line>\d+)")
+KERNEL = re.compile(r"__global__\s+void\s+(?:__launch_bounds__\([^)]*\)\s*)?(\w+)\s*\(")
+THREAD = r"block \((?P<block>[\d,]+)\) thread \((?P<thread>[\d,]+)\)"
+
+
+@dataclass(frozen=True)
+class Finding:
+    reason: str
+    next_step: str = ""
+
+
+class Source:
+    """The student's files, to show lines of."""
+
+    def __init__(self, files):
+        self.lines = {name: content.decode(errors="replace").splitlines() for name, content in files.items()}
+
+    def place(self, file, number):
+        """'line 57 (tile[i] = now[j];)'; with the file's name if it is not update.cu."""
+        lines, number = self.lines.get(file, []), int(number)
+        name = "" if file.endswith("/update.cu") else f" of {file}"
+        text = lines[number - 1].split("//")[0].strip() if 0 < number <= len(lines) else ""
+        return f"line {number}{name}" + (f" ({text})" if text else "")
+
+    def barriers(self, file):
+        return [
+            n
+            for n, line in enumerate(self.lines.get(file, []), 1)
+            if re.search(r"__syncthreads|__syncwarp|\.sync\(|\.wait\(", line.split("//")[0])
+        ]
+
+    def own_frame(self, stack):
+        """The innermost frame of a stack that lies in the student's files."""
+        frames = [frame for frame in FRAME.finditer(stack)]
+        own = [frame for frame in frames if frame["file"] in self.lines]
+        return (own or frames or [None])[0]
+
+    def kernel_line(self, stack):
+        """The line of the kernel itself, which may have called what touches the memory."""
+        kernels = "|".join(name for lines in self.lines.values() for name in KERNEL.findall("\n".join(lines)))
+        call = re.compile(rf"(^|::|\s)({kernels})(<[^(]*)?(\(|$)")
+        own = [frame for frame in FRAME.finditer(stack) if frame["file"] in self.lines and call.search(frame["call"])]
+        return int(own[-1]["line"]) if own else None  # the outermost: a lambda of the kernel has its name, too
+
+
+def compiler(text, source):
+    """The first error of a build, and how many there are."""
+    errors = re.findall(r"^(\S+?):(\d+)(?::\d+)?: (?:fatal )?error: (.+)$", text, re.M)
+    errors += [
+        (file, line, message) for file, line, message in re.findall(r"^(\S+?)\((\d+)\): error: (.+)$", text, re.M)
+    ]
+    if errors:
+        file, line, message = errors[0]
+        place = PLACE.search(f"{file}:{line}")
+        where = source.place(place["file"], line) if place else f"{file}:{line}"
+        more = f", and {len(errors) - 1} more error{'s' * (len(errors) > 2)}" if len(errors) > 1 else ""
+        return Finding(
+            f"it does not compile: {where}: {message}{more}", "mend the first error first; others may follow from it"
+        )
+    rewriter = re.search(r"^.*(rewrite_launches|update\.cu):.*$", text, re.M)
+    undefined = re.search(r"undefined reference to [`'](?P<name>.+)'", text)
+    if undefined:
+        return Finding(
+            f"it does not link: nothing defines {undefined['name']}", "write it, or keep make_simulation as it was"
+        )
+    if rewriter:
+        return Finding(f"it does not compile: {rewriter[0].strip()[-200:]}")
+    return Finding("it does not build: " + (text.strip().splitlines() or ["no message"])[-1][:300])
+
+
+def race(text, source):
+    """The first data race of a ThreadSanitizer report."""
+    report = text[text.index("WARNING: ThreadSanitizer: data race") :]
+    stacks = re.split(
+        r"^  (?=(?:Previous |Atomic |\[failed)?(?:atomic )?(?:[wW]rite|[rR]ead) of size)", report, flags=re.M
+    )[1:3]
+    found = []
+    for stack in stacks:
+        stack = re.split(r"\n\n", stack)[0]
+        kind = "writes" if re.match(r"(Previous )?(atomic )?write", stack, re.I) else "reads"
+        found.append((kind, source.own_frame(stack), source.kernel_line(stack)))
+    if len(found) < 2 or not (found[0][1] and found[1][1]):
+        lines = sorted({source.place(frame["file"], frame["line"]) for frame in FRAME.finditer(report)})
+        return Finding(
+            f"a race: {' and '.join(lines[:2]) or report.splitlines()[0]}",
+            "two threads touch the same place at once, and one of them writes",
+        )
+    if found[0][0] == "reads":  # the one that writes first
+        found.reverse()
+    (_, write, write_in), (other, access, access_in) = found
+    here, there = source.place(write["file"], write["line"]), source.place(access["file"], access["line"])
+    verb = "reads" if other == "reads" else "overwrites"
+    if here == there:
+        reason = f"a race: {here} writes where another thread {verb} at the same line"
+    else:
+        reason = f"a race: {here} writes what another thread {verb} at {there}, with no barrier between"
+    if other == "writes":
+        return Finding(reason, "two threads own the same place: is an index swapped, or a row of the tile too short?")
+    shared = re.search(r"^  Location is (global|heap block.*\n(.*\n){0,9}?.*launch_kernel)", report, re.M)
+    if not shared:
+        return Finding(
+            reason, "device memory: no barrier keeps blocks apart. Write to another array than the one that is read"
+        )
+    return Finding(reason, barrier_for(write_in, access_in, source.barriers(write["file"])))
+
+
+def barrier_for(write, access, barriers):
+    """Where a barrier would have to stand in a kernel that writes shared memory in one line, and uses it in another."""
+    if not write or not access or write == access:
+        return "shared memory: a __syncthreads() has to stand between the two; in a loop, one in every turn"
+    first, last = sorted((write, access))
+    step = f"shared memory: a __syncthreads() has to stand between line {first} and line {last}"
+    between = [line for line in barriers if first < line < last]
+    if between:  # so it is the way back, in a loop
+        step = f"shared memory: the barrier in line {between[0]} keeps them apart once; a loop needs another at its end"
+    elif access < write:
+        step += ": all must have read before one overwrites"
+    return step
+
+
+def memory(text, source):
+    """The first complaint of AddressSanitizer or UndefinedBehaviorSanitizer."""
+    ub = re.search(r"^(?P<at>\S+?):(?P<line>\d+):\d+: runtime error: (?P<what>.+)$", text, re.M)
+    asan = re.search(r"AddressSanitizer: (?P<kind>[\w-]+)", text)
+    if ub and not (asan and asan.start() < ub.start()):
+        place = PLACE.search(f"{ub['at']}:{ub['line']}")
+        where = source.place(place["file"], ub["line"]) if place else f"{ub['at']}:{ub['line']}"
+        frame = source.own_frame(text[ub.end() :])
+        if frame and not (place and place["file"] in source.lines):
+            where = source.place(frame["file"], frame["line"])
+        return Finding(
+            f"{where}: {ub['what']}", "which values can the index take, for the first thread and for the last?"
+        )
+    if not asan:
+        return None
+    kinds = {
+        "heap-buffer-overflow": "beyond the end of an array in device memory",
+        "heap-use-after-free": "an array that was freed",
+        "use-after-poison": "beyond an array, in device memory or in the block's shared memory",
+        "stack-buffer-overflow": "beyond a local array",
+        "global-buffer-overflow": "beyond a static or __constant__ array",
+    }
+    access = re.search(r"^(?P<kind>READ|WRITE) of size (?P<size>\d+)", text, re.M)
+    frame = source.own_frame(text[asan.start() :])
+    where = source.place(frame["file"], frame["line"]) if frame else "somewhere"
+    does = {"READ": "reads", "WRITE": "writes"}.get(access["kind"] if access else "", "touches")
+    size = f" {access['size']} bytes" if access else ""
+    return Finding(
+        f"{where} {does}{size} {kinds.get(asan['kind'], asan['kind'])}",
+        "which index is too large (or negative), and for which thread? Print it, or stop at it",
+    )
+
+
+def ended(run, source, doing):
+    """Why a program did not end as it should; None if it did, with code 0 or the 1 of a failed test."""
+    if run.timed_out:
+        return Finding(
+            f"{doing} did not end within {run.seconds:.0f} s",
+            "is there a loop without end, in the kernel or around it?",
+        )
+    if "WARNING: ThreadSanitizer: data race" in run.stderr:
+        return race(run.stderr, source)
+    if "AddressSanitizer:" in run.stderr or ": runtime error: " in run.stderr:
+        return memory(run.stderr, source)
+    places = [source.place(match["file"], match["line"]) for match in PLACE.finditer(run.stderr)]
+    if "deadlock in" in run.stderr:
+        where = ", ".join(dict.fromkeys(places)) or "a barrier"
+        return Finding(
+            f"a deadlock: threads of a block wait at {where}, and the others never come",
+            "all threads of a block must reach the same __syncthreads(): none inside a condition, no return before it",
+        )
+    barrier = re.search(rf"{THREAD} (?P<what>(waits|comes|shuffles|calls|asks)[^\n]*)", run.stderr)
+    if barrier:
+        return Finding(
+            f"thread ({barrier['thread']}) of block ({barrier['block']}) {barrier['what']}"
+            + (f" ({' and '.join(dict.fromkeys(places))})" if places else ""),
+            "all threads of a block must come to the same barrier",
+        )
+    crash = re.search(
+        r"^crash: (?P<who>host code|block .*?) touched (?P<address>0x\w+)(?P<rest>[^\n]*)", run.stderr, re.M
+    )
+    if crash:
+        if crash["who"] == "host code":
+            return Finding(
+                "host code touches device memory",
+                "copy it with cudaMemcpy; only kernels may use device pointers",
+            )
+        where = crash["rest"].strip(", ") or "what is no array"
+        return Finding(
+            f"{crash['who']} touched memory {where}",
+            "which index is too large (or negative)? The part 'memory' names the line",
+        )
+    if run.code in (0, 1) and not run.signal:
+        return None
+    if "terminate called" in run.stderr or "what():" in run.stderr:
+        what = re.search(r"what\(\): +(.+)", run.stderr)
+        return Finding(f"{doing} ended with an exception: {what[1] if what else 'of unknown kind'}")
+    how = f"signal {run.signal}" if run.signal else f"exit code {run.code}"
+    last = (run.stderr.strip().splitlines() or [""])[-1][:200]
+    return Finding(f"{doing} ended by {how}" + (f": {last}" if last else ""), "the part 'memory' may name the line")
+
+
+def wrong_bits(failures):
+    """What Google Test's failure messages say: the first wrong spin, of which problem and launch."""
+    found = [(text, re.search(r"(\d+ of \d+ spins are wrong, the first .*?)\)?$", text, re.M)) for text in failures]
+    text, wrong = next((pair for pair in found if pair[1]), (failures[0], None))
+    if not wrong:
+        lines = [line.strip() for line in text.splitlines() if line.strip()]
+        return Finding("; ".join(lines[1:4] or lines)[:400])
+    traces = re.findall(r"^\S*test\.cpp:\d+: (.+)$", text[wrong.end() :], re.M)[:2]
+    trace = "; ".join(re.sub(r"(, |^)[a-z ]+ left to the stage", "", line).removeprefix(", ") for line in traces[::-1])
+    return Finding(wrong[1] + (f" ({trace})" if trace else ""), where(wrong[1], trace))
+
+
+def where(message, trace):
+    """A hint from where the first wrong spin is, and how many there are."""
+    count, of, x, y = map(int, re.search(r"(\d+) of (\d+) .* x = (\d+), y = (\d+)", message).groups())
+    if count == of:
+        return "no spin is right: is anything written at all, and with the right sign?"
+    lattice = re.search(r"sample (\d+), replica (\d+), at the (red|blue)", message)
+    if lattice and 20 * count < of:
+        return "few are wrong: does the rule compare as stage 00 does (<, <=, which threshold), and at the edges, too?"
+    if lattice:
+        sample, replica, colour = lattice.groups()
+        if replica != "0":
+            return "replica 0 is right: does each replica take the next number of the stream, and its own spins?"
+        if sample != "0":
+            return "sample 0 is right: do couplings, streams and spins of other samples begin where they should?"
+        if colour == "blue":
+            return "red is right at first, blue is not: whose bond, whose neighbour does a blue site look at?"
+    size = re.search(r"\bn = (\d+)", trace)
+    if size and 3 * count < of:
+        n = int(size[1])
+        if n > 2 and (x in (0, n - 1) or y in (0, n - 1)):
+            return "few are wrong, the first at an edge: is the neighbour beyond it the spin on the other side?"
+        return "few are wrong: look at the borders of tiles and blocks, and at sizes that no block divides"
+    return "many are wrong: work out by hand what thread (0, 0) of block (0, 0) reads and writes, then the next one"
+
+
+def compute_sanitizer(run, source, tool):
+    """The first complaint of compute-sanitizer."""
+    lines = [line.lstrip("= ").strip() for line in (run.stdout + run.stderr).splitlines() if line.startswith("=====")]
+    said = [
+        line
+        for line in lines
+        if line and not line.startswith(("COMPUTE-SANITIZER", "Saved host", "Host Frame", "ERROR"))
+    ]
+    places = [
+        source.place(match["file"], match["line"])
+        for match in re.finditer(r"(?P<file>\d\d_\w+/\w+\.cuh?|update\.cu):(?P<line>\d+)", "\n".join(lines))
+    ]
+    at = f" at {', '.join(dict.fromkeys(places))}" if places else ""
+    if run.timed_out:
+        return Finding(f"compute-sanitizer {tool} did not end within {run.seconds:.0f} s")
+    return Finding(
+        f"compute-sanitizer {tool}{at}: {'; '.join(said[:3])[:400] or f'exit code {run.code}'}",
+        "the same mistake shows itself on the CPU path, in 'races' or 'memory'",
+    )

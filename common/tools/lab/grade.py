@@ -1,0 +1,420 @@
+"""Judges a submission: PARTS in order, each with a reason and a next step.
+
+Nothing of the submission is believed but its states. It is compiled into psFlip's own programs, whose sources are the
+instructor's. The tests report to a file with a name drawn for the run, and every test that is expected must be in it;
+so a program that ends early, whatever its exit code and whatever it prints, has passed nothing. And since code inside
+a test could forge its report, problems drawn for the run are solved by two programs, the submission's and stage 00's,
+whose hashes are compared here.
+"""
+
+import json
+import random
+import re
+import secrets
+import shutil
+import subprocess
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from lab import cases, diagnose, sandbox, symbols
+from lab.course import WEIGHTS, Task
+from lab.diagnose import Finding, Source
+from stages import progress
+
+# What is judged, in this order. The last three need a GPU.
+PARTS = ("build", "forward", "reversed", "shuffled", "fresh", "races", "memory", "gpu", "sanitizer", "speed")
+SCHEDULES = ("forward", "reversed", "shuffled")
+SPARED = ("Physics", "VeryManySamples", "VeryLarge", "ObservesAsTheHostDoes")  # take long, look at no index
+FULL_SPEED, LEAST_SPEED = 0.8, 0.5  # of the reference's: full points, and passed at all
+BUILD_SECONDS = 900
+TOOLS = ("memcheck", "racecheck", "synccheck")  # of compute-sanitizer
+
+
+@dataclass
+class Part:
+    name: str  # one of PARTS
+    passed: bool | None  # None: cannot be judged here, and counts neither for nor against
+    reason: str
+    next_step: str = ""
+    points: float = 0  # at most
+    score: float = 0
+    share: float = 1  # of the points, if passed
+
+
+@dataclass
+class Result:
+    task: Task
+    parts: list[Part] = field(default_factory=list)
+
+    @property
+    def stage(self):
+        return self.task.stage
+
+    def part(self, name):
+        return next(part for part in self.parts if part.name == name)
+
+    @property
+    def points(self):
+        return self.task.points
+
+    @property
+    def score(self):
+        return sum(part.score for part in self.parts)
+
+    @property
+    def passed(self):
+        return all(part.passed is not False for part in self.parts)
+
+
+class Tampering(Exception):
+    """The submission wrote where it has no business."""
+
+
+class Failed(Exception):
+    def __init__(self, finding):
+        super().__init__(finding.reason)
+        self.finding = finding
+
+
+class NotHere(Exception):
+    """The part cannot be judged on this machine; says why."""
+
+
+def grade_update(stage, update, *, kit, only=PARTS, seconds=60):
+    """Judges a file in place of the stage's update.cu. `kit` (lab.kit.Kit) has what is compiled once; `only`: the parts
+    to judge, besides the build; `seconds`: the most that one run may take. Returns a Result."""
+    return grade(Task(stage), {f"{stage}/update.cu": Path(update).read_bytes()}, kit=kit, only=only, seconds=seconds)
+
+
+def grade(task, files, *, kit, only=PARTS, seconds=60, weights=WEIGHTS, watched=()):
+    """The same for any task. `files`: {name relative to psFlip's root: content}, those of files_of(task). `watched`:
+    folders in which nothing may change meanwhile."""
+    judge = Judge(task, files, kit, seconds, watched)
+    result = Result(task)
+    blocked = ""
+    for name in PARTS:
+        if name != "build" and name not in only:
+            continue
+        if blocked:
+            result.parts.append(Part(name, False, f"not judged: {blocked}"))
+            continue
+        progress(f"{task.name}: {name} ..." + (" (the first call takes minutes)" if name == "build" else ""))
+        part = judge.judge(name)
+        if part.passed is False and name in ("reversed", "shuffled"):
+            if any(other.name == "forward" and other.passed for other in result.parts):
+                part.next_step = "right forward, so the result depends on the order of the threads: see 'races'"
+        result.parts.append(part)
+        if judge.tampered:
+            blocked = "the code wrote outside its folder"
+        elif name == "build" and not part.passed:
+            blocked = "there is no program"
+        elif judge.hung and not part.passed:
+            blocked = f"'{name}' did not end"
+    progress("")
+    share_out(result, weights)
+    if judge.tampered:
+        for part in result.parts:
+            part.score = 0
+    return result
+
+
+def nothing_to_judge(task, reason, weights):
+    """The result of a task whose files are not there."""
+    result = Result(task, [Part("build", False, reason, "hand in all files of the task")])
+    result.parts += [Part(name, False, "not judged: there is no program") for name in PARTS[1:]]
+    share_out(result, weights)
+    return result
+
+
+def share_out(result, weights):
+    """Points by weight, among the parts that could be judged. Only what is right can be free of races, or fast."""
+    counting = [part for part in result.parts if part.passed is not None]
+    total = sum(weights[part.name] for part in counting)
+    right = all(part.passed for part in result.parts if part.name in ("build", "forward", "fresh"))
+    for part in counting:
+        part.points = result.task.points * weights[part.name] / total if total else 0
+        part.score = part.points * part.share if part.passed and (right or part.name in SCHEDULES) else 0
+    if total == 0 and all(part.passed for part in counting):  # only parts without a weight were asked for
+        counting[0].points = counting[0].score = result.task.points
+
+
+class Judge:
+    def __init__(self, task, files, kit, seconds, watched):
+        self.task, self.files, self.kit, self.seconds = task, files, kit, seconds
+        self.model = kit.model(task.stage)
+        self.source = Source(files)
+        self.watched = (kit.tree, *watched)
+        self.tampered = self.hung = False
+
+    def judge(self, name):
+        try:
+            if name in SCHEDULES:
+                said = self.tests("plain", "cpu", {"PSFLIP_SCHEDULE": name})
+            else:
+                said = getattr(self, name)()
+            if isinstance(said, Part):
+                return said
+            return Part(name, True, said)
+        except Failed as failure:
+            return Part(name, False, failure.finding.reason, failure.finding.next_step)
+        except Tampering as error:
+            self.tampered = True
+            return Part(
+                name, False, f"the code wrote outside its folder: {error}", "a kernel writes to its arrays only"
+            )
+        except NotHere as reason:
+            return Part(name, None, str(reason))
+
+    # ---- building
+
+    def build(self):
+        self.make("plain")
+        self.refuse_tricks("plain")
+        return "it compiles"
+
+    def make(self, build):
+        self.kit.prepare(build, self.task.stage, self.files)
+        self.kit.put(self.files)
+        run = self.kit.build(build, self.task.stage, BUILD_SECONDS)
+        if run.timed_out:
+            raise Failed(Finding(f"compiling it takes more than {BUILD_SECONDS} s", "fewer templates, less unrolling"))
+        if run.code != 0:
+            raise Failed(diagnose.compiler(run.stdout + run.stderr, self.source))
+
+    def refuse_tricks(self, build):
+        objects = self.kit.objects(build, self.task.stage)
+        trick = symbols.complaint(symbols.symbols_of(self.kit.folder / build, objects))
+        stage_00 = str(self.kit.tree / "00_cpu_reference")
+        read = sorted(path for path in self.kit.dependencies(build, self.task.stage) if path.startswith(stage_00))
+        if read:
+            trick = (
+                f"the code includes {Path(read[0]).relative_to(self.kit.tree)}: stage 00 is what it is compared with"
+            )
+        if trick:
+            raise Failed(Finding(trick, "a submission is a kernel and what launches it; take everything else out"))
+
+    # ---- running
+
+    def run(self, command, environ=None, wanted=()):
+        before = sandbox.snapshot(*self.watched)
+        run = sandbox.run(command, seconds=self.seconds, environ=environ, wanted=wanted)
+        after = sandbox.snapshot(*self.watched)
+        changed = sorted(path for path in before.keys() | after.keys() if before.get(path) != after.get(path))
+        if changed:
+            raise Tampering(changed[0])
+        self.hung = self.hung or run.timed_out
+        return run
+
+    def tests(self, build, platform, environ):
+        """psFlip's own test of the stage. Every test must be in its report."""
+        report = f"report-{secrets.token_hex(8)}.json"
+        program = self.kit.program(build, self.task.stage, f"{self.model}_test")
+        spared = ":".join(f"*{name}*" for name in SPARED)
+        ranks = cases.with_ranks(cases.ranks_of_test(self.task, environ.get("PSFLIP_SCHEDULE")))
+        run = self.run(
+            [*ranks, program, f"--gtest_filter=*/{platform}-{spared}", f"--gtest_output=json:{report}"],
+            environ,
+            wanted=[report],
+        )
+        finding = diagnose.ended(run, self.source, "the test")
+        if finding:
+            raise Failed(finding)
+        expected = expected_tests(self.kit.tree, self.model, platform)
+        try:
+            done = {
+                f"{test['classname']}.{test['name']}": test
+                for suite in json.loads(run.files[report])["testsuites"]
+                for test in suite["testsuite"]
+            }
+        except (KeyError, TypeError, ValueError):
+            raise Failed(
+                Finding(
+                    f"the test ended before it was done (exit code {run.code}), and reported nothing",
+                    "the code must not end the program",
+                )
+            ) from None
+        failed = {name: test for name, test in done.items() if test.get("failures")}
+        if failed:
+            # The one that compares after the fewest steps says most about what is wrong.
+            name, test = min(failed.items(), key=lambda item: ("spins are wrong" not in str(item[1]["failures"]),
+                                                               ".AgreesForEveryLaunch" not in item[0]))  # fmt: skip
+            finding = diagnose.wrong_bits([failure["failure"] for failure in test["failures"]])
+            short = name.split(".")[-1].split("/")[0]
+            raise Failed(
+                Finding(f"{len(failed)} of {len(expected)} tests fail; {short}: {finding.reason}", finding.next_step)
+            )
+        missing = [name for name in expected if done.get(name, {}).get("result") != "COMPLETED"]
+        if missing or run.code != 0:
+            raise Failed(
+                Finding(
+                    f"the test ended before it was done: {len(missing)} of {len(expected)} tests are missing",
+                    "the code must not end the program, nor a test",
+                )
+            )
+        return f"{len(expected)} tests agree with stage 00 bit for bit"
+
+    def fresh(self):
+        rng = random.SystemRandom()
+        drawn = cases.fresh(self.task, self.model, rng)
+        for case in drawn:
+            schedule = rng.choice(["forward", "reversed", f"shuffled:{rng.randrange(1000)}"])
+            strict = {"PSFLIP_SCHEDULE": schedule, "PSFLIP_LAZY_STREAMS": "1", "PSFLIP_GUARD": "1"}
+            expected = self.reference_hash(case)
+            found = self.hash("plain", case, strict)
+            if found == expected:
+                continue
+            reason = f"{case}: the final state is {found}, stage 00 has {expected} (order of threads: {schedule})"
+            if self.hash("plain", case, {"PSFLIP_SCHEDULE": schedule}) == expected:
+                raise Failed(
+                    Finding(
+                        reason + "; right only if every stream is done at once",
+                        "what uses a result must wait for it: an event, or a synchronisation",
+                    )
+                )
+            raise Failed(Finding(reason, f"{self.model} with these options shows it again"))
+        return f"{len(drawn)} problems drawn for this call end in the states of stage 00"
+
+    def hash(self, build, case, environ):
+        program = self.kit.program(build, self.task.stage, self.model)
+        run = self.run(case.command(program, "--device", "cpu", "--json"), environ)
+        finding = diagnose.ended(run, self.source, f"the program ({case})")
+        if finding:
+            raise Failed(finding)
+        if run.code != 0:
+            raise Failed(Finding(f"the program ({case}) ended with exit code {run.code}: {run.stderr.strip()[-300:]}"))
+        try:
+            return str(json.loads(run.stdout)["hash"])
+        except (KeyError, TypeError, ValueError):
+            raise Failed(
+                Finding(
+                    f"the program ({case}) printed something that is not its report: {run.stdout.strip()[:80]!r}",
+                    "take your own output out",
+                )
+            ) from None
+
+    def reference_hash(self, case):
+        program = self.kit.program("plain", "00_cpu_reference", self.model)
+        done = subprocess.run([program, *case.problem, "--json"], capture_output=True, text=True)
+        if done.returncode != 0:
+            raise RuntimeError(f"stage 00 cannot do {case}: {done.stderr.strip()}")
+        return json.loads(done.stdout)["hash"]
+
+    def races(self):
+        return self.under_sanitizer("races", "no thread reads or overwrites what another writes")
+
+    def memory(self):
+        return self.under_sanitizer("memory", "every access stays within its array")
+
+    def under_sanitizer(self, build, praise):
+        self.make(build)
+        small = cases.small(self.task, self.model)
+        for case in small:
+            self.hash(build, case, {"TSAN_OPTIONS": "halt_on_error=1", "ASAN_OPTIONS": "detect_leaks=0"})
+        return f"{praise}: {len(small)} small problems"
+
+    # ---- on a GPU
+
+    def gpu(self):
+        self.expect_gpu()
+        self.make("gpu")
+        return self.tests("gpu", "gpu", {})
+
+    def expect_gpu(self):
+        if (
+            not shutil.which("nvidia-smi")
+            or "GPU 0" not in subprocess.run(["nvidia-smi", "-L"], capture_output=True, text=True).stdout
+        ):
+            raise NotHere("no GPU here")
+        if not shutil.which("nvcc"):
+            raise NotHere("no nvcc here: put the CUDA toolkit's bin folder on the PATH")
+
+    def sanitizer(self):
+        self.expect_gpu()
+        checker = shutil.which("compute-sanitizer")
+        if not checker:
+            raise NotHere("no compute-sanitizer here; it comes with the CUDA toolkit")
+        self.make("gpu")
+        program = self.kit.program("gpu", self.task.stage, self.model)
+        for tool in TOOLS:
+            for case in cases.small(self.task, self.model):
+                run = self.run(
+                    [
+                        checker,
+                        "--tool",
+                        tool,
+                        "--error-exitcode",
+                        "99",
+                        "--print-limit",
+                        "1",
+                        *case.command(program, "--device", "gpu", "--json"),
+                    ]
+                )
+                if run.code != 0:
+                    raise Failed(diagnose.compute_sanitizer(run, self.source, tool))
+        return f"compute-sanitizer finds nothing ({', '.join(TOOLS)})"
+
+    def speed(self):
+        self.expect_gpu()
+        if not self.kit.has_solutions:
+            self.make("gpu")
+            own = self.time_of_update(self.kit.program("gpu", self.task.stage, self.model))
+            raise NotHere(f"{own:.3g} ps {self.unit}; the instructor's copy compares it with the reference")
+        reference = self.reference_program()
+        self.make("gpu")
+        program = self.kit.program("gpu", self.task.stage, self.model)
+        theirs, own = [], []
+        for _ in range(3):  # in turn, so that a clock that changes meets both
+            theirs.append(self.time_of_update(reference))
+            own.append(self.time_of_update(program))
+        ratio = min(theirs) / min(own)
+        reason = f"{min(own):.3g} ps {self.unit}, {ratio:.2f} times as fast as the reference ({min(theirs):.3g} ps)"
+        if ratio < LEAST_SPEED:
+            raise Failed(
+                Finding(reason, "which neighbours in memory do neighbouring threads read? How many bytes move?")
+            )
+        return Part("speed", True, reason, share=min(1, ratio / FULL_SPEED))
+
+    @property
+    def unit(self):
+        return "a spin and step" if self.model == "majority" else "a flip"
+
+    def reference_program(self):
+        """The solution, built here and now."""
+        self.kit.put({})
+        run = self.kit.build("gpu", self.task.stage, BUILD_SECONDS)
+        if run.code != 0:
+            raise NotHere("the reference does not build for the GPU here")
+        copy = self.kit.folder / "reference" / self.task.stage
+        copy.parent.mkdir(exist_ok=True)
+        shutil.copy(self.kit.program("gpu", self.task.stage, self.model), copy)
+        return copy
+
+    def time_of_update(self, program):
+        """Picoseconds a site of one update of a large lattice: two runs differ by `more` updates, and are timed from
+        outside, so that no clock within the program counts."""
+
+        def seconds(updates):
+            run = self.run(cases.large(self.task, self.model, updates).command(program, "--device", "gpu", "--json"))
+            finding = diagnose.ended(run, self.source, "the timed program")
+            if finding or run.code != 0:
+                raise Failed(finding or Finding(f"the timed program ended with exit code {run.code}"))
+            return run.seconds
+
+        few, more = 10, 100
+        start = seconds(few)
+        while (longer := seconds(few + more) - start) < 0.5 and more < 10**7:
+            more *= 4
+        return longer / more / cases.updates(cases.large(self.task, self.model, more)) * 1e12
+
+
+def expected_tests(tree, model, platform):
+    """The names that Google Test gives to the tests of a model on a platform, from the source of the test."""
+    text = (tree / "common" / model / "test.cpp").read_text()
+    prefixes = dict(
+        (fixture, prefix) for prefix, fixture in re.findall(r"INSTANTIATE_TEST_SUITE_P\((\w+),\s*(\w+),", text)
+    )
+    return [
+        f"{prefixes[fixture]}/{fixture}.{name}/{platform}"
+        for fixture, name in re.findall(r"^TEST_P\((\w+),\s*(\w+)\)", text, re.MULTILINE)
+        if "Curand" not in fixture and not any(spared in name for spared in SPARED)
+    ]

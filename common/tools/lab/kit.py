@@ -1,0 +1,151 @@
+"""What is compiled once to judge many submissions: a copy of psFlip's sources, and a build of it for each purpose."""
+
+import fcntl
+import json
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+from lab import sandbox
+from lab.assignment import copy_sources, model_of, sources_of, update_file
+from lab.course import stages_in
+from stages import Failure
+
+# Builds for the CPU path. What a sanitizer looks at is compiled without optimisation: sooner done, and exact lines.
+CPU = ["-DPSFLIP_CUDA=OFF"]
+BUILDS = {
+    "plain": [*CPU, "-DCMAKE_BUILD_TYPE=Release", "-DCMAKE_CXX_FLAGS_RELEASE=-O1"],
+    "races": [*CPU, "-DCMAKE_BUILD_TYPE=Debug", "-DCMAKE_CXX_FLAGS_DEBUG=-O0", "-DPSFLIP_SANITIZE=thread"],
+    "memory": [*CPU, "-DCMAKE_BUILD_TYPE=Debug", "-DCMAKE_CXX_FLAGS_DEBUG=-O0", "-DPSFLIP_SANITIZE=address,undefined"],
+    "gpu": ["-DPSFLIP_CUDA=ON", "-DCMAKE_BUILD_TYPE=Release", "-DCMAKE_CUDA_FLAGS=-lineinfo"],
+}
+
+
+class Kit:
+    """Sources and builds in a folder that stays from call to call. `root` is psFlip, or an assignment."""
+
+    def __init__(self, root, folder):
+        self.root, self.folder = Path(root).resolve(), Path(folder).resolve()
+        self.tree = self.folder / "tree"
+        self.prepared = set()
+        self.has_solutions = (self.root / "common/lab/check").is_file()
+        self.stages = stages_in(self.root)
+        for tool in ("cmake", "ninja", "g++"):
+            if not shutil.which(tool):
+                raise Failure(f"there is no {tool} here; apt-get install {tool.replace('ninja', 'ninja-build')}")
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            self.lock = (self.folder / "lock").open("w")
+        except OSError as error:
+            raise Failure(f"{folder}: {error.strerror}") from None
+        fcntl.flock(self.lock, fcntl.LOCK_EX)  # one checker at a time in a folder
+        self.sources = sources_of(self.stages, self.root)
+        wanted = {*self.sources, Path("CMakeLists.txt")}
+        for file in [path for path in self.tree.rglob("*") if path.is_file()]:
+            if file.relative_to(self.tree) not in wanted:
+                file.unlink()
+        copy_sources(self.root, self.stages, self.tree)
+
+    def model(self, stage):
+        return model_of(stage, self.root)
+
+    def put(self, files):
+        """Lets these files, {name relative to the root: content}, take their places in the sources; all others are as
+        they were."""
+        for name in self.sources:
+            update_file(self.tree / name, files.get(str(name)) or (self.root / name).read_bytes())
+
+    def configure(self, build):
+        folder = self.folder / build
+        stamp = folder / "configured_for"
+        wanted = "\n".join([*BUILDS[build], str(self.tree), *self.stages])
+        if stamp.is_file() and stamp.read_text().startswith(wanted):
+            return
+        done = subprocess.run(
+            ["cmake", "--fresh", "-G", "Ninja", "-S", self.tree, "-B", folder, *BUILDS[build]],
+            capture_output=True,
+            text=True,
+        )
+        if done.returncode != 0:
+            reason = re.search(r"CMake Error.*?\n\s*(?P<text>\S.*?)\n", done.stderr, re.DOTALL)
+            raise Failure(
+                f"CMake cannot configure the build: {reason['text'] if reason else done.stderr.strip()[-300:]}"
+            )
+        left_out = re.findall(r"psFlip: stage (\d\d) (left out .*)", done.stdout)
+        stamp.write_text("\n".join([wanted, *(" ".join(line) for line in left_out)]))
+
+    def targets(self, build, stage):
+        """What is built for a stage: its program, psFlip's test of it, and the program of stage 00."""
+        model = self.model(stage)
+        wanted = [f"{stage}_{model}"]
+        if build in ("plain", "gpu"):
+            wanted.append(f"{stage}_{model}_test")
+        if build == "plain":
+            wanted.append(f"00_cpu_reference_{model}")
+        return wanted
+
+    def prepare(self, build, stage, files):
+        """Builds all but these files, with psFlip's own in their places, however long that takes: so what a submission
+        waits for afterwards is its own."""
+        if (build, stage, *files) in self.prepared:
+            return
+        self.put({})
+        self.configure(build)
+        folder = self.folder / build
+        left_out = re.search(rf"^{stage[:2]} (left out .*)", (folder / "configured_for").read_text(), re.MULTILINE)
+        if left_out:
+            raise Failure(f"{stage} cannot be built here: {left_out[1]}")
+        inputs = self.ninja(build, "-t", "inputs", *self.targets(build, stage)).stdout.split()
+        theirs = {output for output, source in self.commands(build) if source in self.places(build, files)}
+        objects = [name for name in inputs if name.endswith(".o") and name not in theirs]
+        done = self.ninja(build, "-k", "0", *objects, *self.targets(build, stage)[2:])
+        if done.returncode != 0 and not any(name in done.stdout for name in files):
+            error = re.search(r"^\S+: (fatal )?error: .*$", done.stdout, re.MULTILINE)
+            raise Failure(
+                f"psFlip's own part does not build here: {error[0] if error else done.stdout.strip()[-300:]}; "
+                f"ninja -C {folder} says more"
+            )
+        self.prepared.add((build, stage, *files))
+
+    def ninja(self, build, *options):
+        return subprocess.run(["ninja", "-C", self.folder / build, *options], capture_output=True, text=True)
+
+    def build(self, build, stage, seconds):
+        """Builds a stage's programs with the files that were put. Returns the sandbox's Run."""
+        home = self.folder / "home"
+        home.mkdir(exist_ok=True)
+        return sandbox.run(
+            ["ninja", "-C", self.folder / build, "-k", "0", *self.targets(build, stage)],
+            seconds=seconds,
+            cwd=home,
+            file_bytes=1 << 30,
+        )
+
+    def places(self, build, files):
+        """Where the compilers find these sources: as they are, and rewritten for the CPU."""
+        for name in files:
+            yield str(self.tree / name)
+            yield str(self.folder / build / "rewritten" / name) + (".cpp" if name.endswith(".cu") else "")
+
+    def commands(self, build):
+        """(object file relative to the build, source) of everything that is compiled."""
+        for command in json.loads((self.folder / build / "compile_commands.json").read_text()):
+            yield re.search(r" -o (\S+) ", command["command"])[1], command["file"]
+
+    def program(self, build, stage, name):
+        return self.folder / build / stage / name
+
+    def objects(self, build, stage):
+        """The object files of the stage's kernels for the CPU."""
+        return [
+            output
+            for output, source in self.commands(build)
+            if f"/rewritten/{stage}/" in source and (self.folder / build / output).is_file()
+        ]
+
+    def dependencies(self, build, stage):
+        """The files that the compiler read for these."""
+        lines = self.ninja(build, "-t", "deps", *self.objects(build, stage)).stdout.splitlines()
+        return {os.path.normpath(self.folder / build / line.strip()) for line in lines if line.startswith("    ")}

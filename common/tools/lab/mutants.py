@@ -1,0 +1,252 @@
+"""Wrong kernels that the checker must reject, and what it says of each.
+
+A mutant is a file common/lab/mutants/NAME.patch. First come lines "Key: value", then a unified diff against its stage's
+update.cu:
+    Stage    the folder
+    Mistake  what the student did, in a student's words
+    Part     the part of the grader's result that must fail; its reason is what the student reads
+    Reason   a regular expression for that reason; what it matches goes into the table
+    Names    a piece of a line of the wrong update.cu, whose number the reason must give; left out, or more than one
+    Seconds  the most that one run may take, if others than the checker's 60
+A patch that no longer fits its update.cu is an error: so mutants cannot drift away from the solution.
+"""
+
+import argparse
+import os
+import queue
+import re
+import subprocess
+import tempfile
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+
+from lab.grade import PARTS, grade_update
+from lab.kit import Kit
+from lab.regions import starter
+from models import MAJORITY, MODELS
+from stages import ROOT, Failure, progress, refuse
+from table import as_markdown
+
+FOLDER = "common/lab/mutants"
+GUIDE = "common/lab/INSTRUCTOR.md"
+TABLE = re.compile(r"(<!-- mutants -->\n).*?(<!-- end mutants -->)", re.DOTALL)
+KEYS = ("Stage", "Mistake", "Part", "Reason")  # one line each
+OPTIONAL = ("Names", "Seconds")
+
+
+@dataclass(frozen=True)
+class Mutant:
+    name: str
+    stage: str
+    mistake: str
+    part: str
+    reason: str
+    names: tuple[str, ...]
+    seconds: float
+    patch: Path
+
+
+def read_mutant(path, root=ROOT):
+    """What a patch's first lines say. Failure, naming the file, if one is missing or unknown."""
+
+    def expect(condition, problem):
+        if not condition:
+            raise Failure(f"{path.name}: {problem}")
+
+    values = {key: [] for key in KEYS + OPTIONAL}
+    for line in filter(None, path.read_text().split("\n--- ", 1)[0].splitlines()):
+        key, colon, value = line.partition(":")
+        expect(colon and key in values and value.strip(),
+               f"'{line}': a line before the diff is 'Key: value' with one of {', '.join(values)}")  # fmt: skip
+        values[key].append(value.strip())
+    for key in KEYS:
+        expect(len(values[key]) == 1, f"it takes one line '{key}: ...', not {len(values[key])}")
+    stage, mistake, part, reason = (values[key][0] for key in KEYS)
+    expect((root / stage / "update.cu").is_file(), f"Stage: there is no {stage}/update.cu")
+    expect(part in PARTS, f"Part: {part} is none of {', '.join(PARTS)}")
+    try:
+        re.compile(reason)
+    except re.error as error:
+        expect(False, f"Reason: {error}")
+    seconds = values["Seconds"] or ["60"]
+    expect(len(seconds) == 1 and seconds[0].isdecimal(), f"Seconds: {seconds[-1]} is no whole number, or one too many")
+    return Mutant(path.stem, stage, mistake, part, reason, tuple(values["Names"]), int(seconds[0]), path)
+
+
+def read_mutants(root=ROOT):
+    return [read_mutant(path, root) for path in sorted((root / FOLDER).glob("*.patch"))]
+
+
+def apply(mutant, folder, root=ROOT):
+    """The wrong update.cu, in a folder of its own. Failure if the patch does not fit."""
+    target = folder / mutant.stage / "update.cu"
+    target.parent.mkdir(parents=True)
+    target.write_bytes((root / mutant.stage / "update.cu").read_bytes())
+    # Without a repository, so that git changes the folder's file and not one of the tree's.
+    environment = os.environ | {"GIT_CEILING_DIRECTORIES": str(folder.parent), "GIT_DIR": str(folder / "none")}
+    done = subprocess.run(["git", "apply", mutant.patch], cwd=folder, env=environment, capture_output=True, text=True)
+    if done.returncode != 0:
+        reason = done.stderr.strip().splitlines()[0]
+        raise Failure(f"{mutant.patch.name} does not fit {mutant.stage}/update.cu: {reason}")
+    return target
+
+
+def lines_with(piece, file):
+    return [number for number, line in enumerate(file.read_text().splitlines(), 1) if piece in line]
+
+
+@dataclass
+class Verdict:
+    """How a grading came out against what was expected of it."""
+
+    name: str
+    problem: str = ""  # why it is not as expected
+    caught: str = ""  # the words of the reason that the table shows
+
+
+def try_mutant(mutant, kit, root=ROOT):
+    with tempfile.TemporaryDirectory(prefix="psflip-mutant-") as folder:
+        update = apply(mutant, Path(folder), root)
+        result = grade_update(mutant.stage, update, kit=kit, only=(mutant.part,), seconds=mutant.seconds)
+        part = result.part(mutant.part)
+        if part.passed is not False:
+            return Verdict(mutant.name, f"{mutant.part} does not fail: {part.reason}")
+        found = re.search(mutant.reason, part.reason)
+        if not found:
+            return Verdict(mutant.name, f"{mutant.part} fails, but not with /{mutant.reason}/: {part.reason}")
+        for piece in mutant.names:
+            lines = lines_with(piece, update)
+            if not lines:
+                return Verdict(mutant.name, f"Names: no line of the wrong update.cu has '{piece}'")
+            if not any(re.search(rf"\bline {line}\b", part.reason) for line in lines):
+                return Verdict(mutant.name, f"{mutant.part} does not name line {lines[0]}, '{piece}': {part.reason}")
+        return Verdict(mutant.name, caught=" ".join(found[0].split()))
+
+
+def try_starter(stage, kit, root=ROOT):
+    """A starter compiles, and gives wrong answers."""
+    with tempfile.TemporaryDirectory(prefix="psflip-starter-") as folder:
+        update = Path(folder, "update.cu")
+        update.write_text(starter((root / stage / "update.cu").read_text()))
+        result = grade_update(stage, update, kit=kit, only=("forward",))
+    name = f"starter of {stage}"
+    if result.part("build").passed is not True:
+        return Verdict(name, f"does not compile: {result.part('build').reason}")
+    if result.part("forward").passed is not False:
+        return Verdict(name, "passes")
+    return Verdict(name)
+
+
+def try_solution(stage, kit, root=ROOT):
+    """A solution passes every part that can be judged here."""
+    result = grade_update(stage, root / stage / "update.cu", kit=kit)
+    failed = [f"{part.name}: {part.reason}" for part in result.parts if part.passed is False]
+    return Verdict(f"solution of {stage}", "; ".join(failed) if failed or result.passed else "does not pass")
+
+
+def prove(model, mutants, with_stages, folder, root=ROOT):
+    """Tries everything that belongs to a model. Yields verdicts."""
+    # The 2D model's is where common/tools/grade looks, too.
+    kit = Kit(root, folder if model == MAJORITY.name else folder.with_name(f"{folder.name}-3d"))
+    for stage in (stage for stage in kit.stages if with_stages and kit.model(stage) == model):
+        yield try_solution(stage, kit, root)
+        yield try_starter(stage, kit, root)
+    for mutant in mutants:
+        if kit.model(mutant.stage) == model:
+            yield try_mutant(mutant, kit, root)
+
+
+def prove_all(mutants, with_stages, folder):
+    """The verdicts, in any order. The two models have nothing in common but the machine: each has a kit of its own."""
+    verdicts = queue.SimpleQueue()
+
+    def work(model):
+        try:
+            for verdict in prove(model, mutants, with_stages, folder):
+                verdicts.put(verdict)
+        except Exception as error:  # whoever reads the queue raises it
+            verdicts.put(error)
+        verdicts.put(None)
+
+    for model in MODELS:
+        threading.Thread(target=work, args=(model.name,), daemon=True).start()
+    ended = 0
+    while ended < len(MODELS):
+        verdict = verdicts.get()
+        if isinstance(verdict, Exception):
+            raise verdict
+        if verdict:
+            yield verdict
+        else:
+            ended += 1
+
+
+def table(mutants, verdicts):
+    caught = {verdict.name: verdict.caught for verdict in verdicts}
+
+    def words(mutant):
+        pieces = " and ".join(f"`{piece}`" for piece in mutant.names)
+        return f"`{caught[mutant.name]}`" + (f", naming {pieces}" if pieces else "")
+
+    rows = [[mutant.stage[:2], mutant.mistake, mutant.part, words(mutant), f"`{mutant.name}`"] for mutant in mutants]
+    rows = [[cell.replace("|", "\\|") for cell in row] for row in rows]
+    return as_markdown(["stage", "what the student did", "caught by", "as", "mutant"], rows, 5 * [False])
+
+
+def filled(text, mutants, verdicts):
+    if len(TABLE.findall(text)) != 1:
+        raise Failure(f"{GUIDE}: it takes one pair of <!-- mutants --> and <!-- end mutants -->")
+    return TABLE.sub(lambda match: f"{match[1]}{table(mutants, verdicts)}\n{match[2]}", text)
+
+
+def option_parser():
+    parser = argparse.ArgumentParser(
+        prog="common/tools/mutants",
+        description="Proves the checker: every starter compiles and fails, every solution passes, and every wrong "
+        f"kernel of {FOLDER} is rejected for the right reason. Then fills the table of {GUIDE}.",
+        allow_abbrev=False,
+    )
+    parser.error = refuse
+    parser.add_argument("names", nargs="*", metavar="MUTANT", help="only these, and fill no table (all of them)")
+    parser.add_argument("--check", action="store_true", help="change nothing; exit code 1 if the table is stale, too")
+    parser.add_argument("--build-dir", type=Path, default=ROOT / "build-lab", metavar="DIR",
+                        help="what is compiled once: the 2D model's here, the 3D one's in DIR-3d (build-lab)")  # fmt: skip
+    parser.add_argument("--list", action="store_true", help="only list them")
+    return parser
+
+
+def main(arguments):
+    options = option_parser().parse_args(arguments)
+    mutants = read_mutants()
+    known = [mutant.name for mutant in mutants]
+    for name in options.names:
+        if name not in known:
+            raise Failure(f"'{name}': there is no such mutant; --list names them")
+    if options.names:
+        mutants = [mutant for mutant in mutants if mutant.name in options.names]
+    if options.list:
+        for mutant in mutants:
+            print(f"{mutant.name:28} {mutant.part:9} {mutant.mistake}")
+        return 0
+
+    verdicts = []
+    for verdict in prove_all(mutants, not options.names, options.build_dir):
+        verdicts.append(verdict)
+        progress(f"{len(verdicts)} tried, last {verdict.name}")
+        if verdict.problem:
+            print(f"{verdict.name}: {verdict.problem}", flush=True)
+    wrong = sum(bool(verdict.problem) for verdict in verdicts)
+    print(f"{len(mutants)} mutants, {(len(verdicts) - len(mutants)) // 2} starters and as many solutions: "
+          + (f"{wrong} not as they should be" if wrong else "all as they should be"))  # fmt: skip
+    if wrong or options.names:
+        return 1 if wrong else 0
+
+    guide = ROOT / GUIDE
+    old = guide.read_text()
+    new = filled(old, mutants, verdicts)
+    if new != old:
+        print(f"{GUIDE}: {'stale; run common/tools/mutants' if options.check else 'table filled'}")
+        if not options.check:
+            guide.write_text(new)
+    return 1 if options.check and new != old else 0

@@ -1,0 +1,96 @@
+"""common/lab/transcript.txt: what a student sees on the way from the starter of stage 03 to the right kernel.
+
+The student's work is played: first the starter, then the solution without its barrier (a mutant), then the solution.
+The commands are run and their output is kept, so the page cannot promise what the checker does not do.
+"""
+
+import argparse
+import difflib
+import re
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+from lab.mutants import apply, read_mutant
+from stages import ROOT, Failure, refuse
+
+FILE = "common/lab/transcript.txt"
+STAGE = "03_shared_memory"
+WITHOUT_BARRIER = "common/lab/mutants/03_no_barrier.patch"
+PARTS = "build,forward,reversed,shuffled,fresh,races,memory"  # what every machine can judge
+
+
+class Student:
+    """Plays and writes down. `kit`: where the checker keeps what it compiles once."""
+
+    def __init__(self, folder, kit):
+        self.folder, self.kit, self.text = folder, kit, ""
+
+    def say(self, words):
+        self.text += f"# {words}\n"
+
+    def run(self, shown, *command):
+        done = subprocess.run([str(part) for part in command], cwd=self.folder, capture_output=True, text=True)
+        if done.returncode not in (0, 1):
+            raise Failure(f"'{shown}' ended with exit code {done.returncode}: {done.stderr.strip()}")
+        self.text += f"$ {shown}\n{done.stdout}(exit code {done.returncode})\n\n"
+
+    def check(self):
+        # In an assignment of its own ./check would compile for minutes what the course's tree has compiled already.
+        self.run("./check", self.folder / "stage03/check", "--no-install", "--reference", ROOT, "--build-dir", self.kit,
+                 "--only", PARTS)  # fmt: skip
+
+    def write(self, update):
+        shutil.copy(update, self.folder / "stage03" / STAGE / "update.cu")
+
+
+def play(folder, kit):
+    student = Student(folder, kit)
+    student.say("The lecturer makes an assignment of stage 03.")
+    student.run("common/tools/make_lab 03 --out stage03", ROOT / "common/tools/make_lab", "03", "--out", "stage03")
+    student.say("A student checks the starter as it was handed out.")
+    student.check()
+    student.say("The kernel is written, and the barrier between loading the tile and adding was forgotten.")
+    student.write(apply(read_mutant(ROOT / WITHOUT_BARRIER), folder / "wrong"))
+    student.check()
+    student.say("With __syncthreads() there.")
+    student.write(ROOT / STAGE / "update.cu")
+    student.check()
+    return student.text.replace(str(folder), "...").rstrip() + "\n"
+
+
+def comparable(text):
+    """What a run must have in common with the one before: the commands, which parts fail, the lines of the race. How
+    many spins are wrong without a barrier depends on what shared memory held, and `fresh` draws its problems."""
+
+    def lines_of_race(match):
+        return f"{match[1]}{sorted(set(re.findall(r'line [0-9]+', ' '.join(match[2].split()))))}\n"
+
+    part = r"^(  {} +FAILS  )(.*?)(?=^  \w|^\()"
+    text = re.sub(part.format("races"), lines_of_race, text, flags=re.MULTILINE | re.DOTALL)
+    return re.sub(part.format("(?:forward|reversed|shuffled|fresh)"), r"\1\n", text, flags=re.MULTILINE | re.DOTALL)
+
+
+def main(arguments):
+    parser = argparse.ArgumentParser(prog="common/tools/transcript", allow_abbrev=False,
+                                     description=f"Plays a student's path and writes {FILE}.")  # fmt: skip
+    parser.error = refuse
+    parser.add_argument("--check", action="store_true", help="change nothing; exit code 1 if the file is stale")
+    parser.add_argument("--build-dir", type=Path, default=ROOT / "build-lab", help="what is compiled once (build-lab)",
+                        metavar="DIR")  # fmt: skip
+    options = parser.parse_args(arguments)
+    with tempfile.TemporaryDirectory(prefix="psflip-student-") as folder:
+        new = play(Path(folder), options.build_dir.resolve())
+    file = ROOT / FILE
+    old = file.read_text() if file.exists() else ""
+    if comparable(new) == comparable(old):
+        return 0
+    if not options.check:
+        file.write_text(new)
+        print(f"{FILE} written")
+        return 0
+    both = [comparable(text).splitlines() for text in (old, new)]
+    print(*difflib.unified_diff(*both, FILE, "now", n=1, lineterm=""), sep="\n")
+    print(f"{FILE}: stale; run common/tools/transcript")
+    return 1

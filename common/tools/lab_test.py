@@ -1,0 +1,692 @@
+#!/usr/bin/env python3
+"""Tests of make_lab and grade, as far as nothing large has to be compiled: common/tools/mutants proves the rest."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+from pathlib import Path
+
+from lab import cases, diagnose, results, sandbox, symbols
+from lab.assignment import ANSWERS, make_assignment, sections
+from lab.course import MARK, WEIGHTS, Course, Task, as_toml, files_of, read_course, stage_called, stages_in
+from lab.grade import PARTS, Failed, Judge, Part, Result, expected_tests, share_out
+from lab.regions import split, starter, without_bodies
+from stages import ROOT, Failure
+
+TOOLS = ROOT / "common/tools"
+STAGES = stages_in(ROOT)
+EXERCISES = [
+    Task(stage, int(mark["number"]))
+    for stage in STAGES
+    for mark in MARK.finditer((ROOT / stage / "exercises.md").read_text())
+    if mark["files"]
+]
+
+
+class Regions(unittest.TestCase):
+    def test_bodies_go_and_signatures_stay(self):
+        text = """/// Says why, in parentheses (void).
+template <class T>
+__device__ T f(const T* a, int i) {
+  if (i > 0) { return a[i]; }
+  return a[0];  // }
+}
+struct Kept {
+  int a[2] = {1, 2};
+};
+/// Comments (like this one) say nothing about the type, nor does void in them.
+__global__ void __launch_bounds__(1024)
+    g(int* a) {
+  for (;;) { a[0] = '}'; }
+}
+constexpr int kept[] = {1, 2};
+__host__ __device__ constexpr int h(int v) { return v; }
+"""
+        self.assertEqual(
+            without_bodies(text, "x"),
+            """/// Says why, in parentheses (void).
+template <class T>
+__device__ T f(const T* a, int i) {
+  return {};
+}
+struct Kept {
+  int a[2] = {1, 2};
+};
+/// Comments (like this one) say nothing about the type, nor does void in them.
+__global__ void __launch_bounds__(1024)
+    g(int* a) {
+}
+constexpr int kept[] = {1, 2};
+__host__ __device__ constexpr int h(int v) {
+  return {};
+}
+""",
+        )
+
+    def test_bodies_within_a_class_keep_their_indentation(self):
+        text = "  /// Why.\n  int f(int a) const {\n    return a;\n  }\n"
+        self.assertEqual(without_bodies(text, "x"), "  /// Why.\n  int f(int a) const {\n    return {};\n  }\n")
+
+    def test_broken_regions_are_refused(self):
+        for text in (
+            "// --- yours: a\n",
+            "// --- end\n",
+            "// --- end\n// --- yours: a\n",
+            "// --- yours: a\n// --- end\n// --- yours: b\n// --- end\n",
+        ):
+            with self.assertRaisesRegex(ValueError, "update.cu: a region is"):
+                starter(text)
+        for body in ("int f() {\n", "}\n"):
+            with self.assertRaisesRegex(ValueError, "braces"):
+                starter(f"// --- yours: a\n{body}// --- end\n")
+
+    def test_text_without_a_region_is_kept(self):
+        self.assertEqual(starter("int a;\n"), "int a;\n")
+
+    def test_every_update_has_a_region_with_its_kernel(self):
+        for stage in STAGES:
+            text = (ROOT / stage / "update.cu").read_text()
+            self.assertEqual(text.count("// --- "), 2, stage)
+            before, region, after = split(text, stage)
+            self.assertIn("update", region, stage)
+            self.assertNotIn("__global__", after, stage)
+            self.assertLess(len(starter(text)), 0.9 * len(text), stage)
+            self.assertEqual(starter(starter(text)), starter(text), stage)
+
+    def test_every_exercise_for_code_has_a_region(self):
+        for task in EXERCISES:
+            texts = [(ROOT / file).read_text() for file in files_of(task, ROOT)]
+            self.assertNotEqual([starter(text) for text in texts], texts, task)
+
+
+class Courses(unittest.TestCase):
+    def read(self, text):
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder, "course.toml")
+            path.write_text(text)
+            return read_course(path, ROOT)
+
+    def test_all_keys(self):
+        course = self.read(
+            'title = "A"\ntext = "B"\n[weights]\nspeed = 0\n'
+            '[[task]]\nstage = "03"\nexercise = 4\npoints = 2.5\ndue = "soon"\n[[task]]\nstage = "01_naive_gpu"\n'
+        )
+        self.assertEqual(course.tasks, [Task("03_shared_memory", 4, 2.5, "soon"), Task("01_naive_gpu")])
+        self.assertEqual((course.title, course.text), ("A", "B"))
+        self.assertEqual(course.weights, WEIGHTS | {"speed": 0})
+
+    def test_written_and_read_again(self):
+        course = Course(
+            [Task("03_shared_memory", 3, 7.5, 'a "quoted" \\ day\n'), Task("07_amsc")],
+            "Ärger",
+            "x\ny",
+            WEIGHTS | {"races": 5},
+        )
+        self.assertEqual(self.read(as_toml(course)), course)
+
+    def test_refusals_name_key_and_value(self):
+        for text, part in {
+            "x = 1": "a key of the file is 'x'; allowed is title, text, task, weights",
+            "title = 1": "title is 1; allowed is a text",
+            "task = 3": "task is 3",
+            '[[task]]\nstage = "99"': "there is no stage '99'",
+            "[[task]]\nstage = 3": "stage is 3",
+            '[[task]]\nstage = "00"': "there is no stage '00'",
+            '[[task]]\nstage = "03"\npoints = -1': "points is -1; allowed is a number from 0",
+            '[[task]]\nstage = "03"\npoints = true': "points is True",
+            '[[task]]\nstage = "03"\nexercise = 1': "exercise 1: no exercise that the checker can judge",
+            '[[task]]\nstage = "03"\ncolour = 1': "a key of a task is 'colour'",
+            "[weights]\nbeauty = 1": "a key of weights is 'beauty'",
+            "[weights]\nraces = nan": "weight races is nan",
+            "a = ": "not a TOML file",
+        }.items():
+            with self.subTest(text), self.assertRaises(Failure) as refusal:
+                self.read(text)
+            self.assertIn(part, str(refusal.exception))
+            self.assertNotIn("\n", str(refusal.exception))
+
+    def test_stages_by_number_or_name(self):
+        self.assertEqual(stage_called("05", ROOT), "05_sliced")
+        self.assertEqual(stage_called("05_sliced", ROOT), "05_sliced")
+
+    def test_files_of_exercises(self):
+        self.assertEqual(
+            files_of(Task("03_shared_memory", 5), ROOT),
+            ["03_shared_memory/update.cu", "common/majority/device_simulation.cuh"],
+        )
+        self.assertEqual(files_of(Task("05_sliced", 2), ROOT), ["05_sliced/sliced.hpp"])
+
+
+def tokens(text):
+    """The lines of code, without comments and indentation, that say something."""
+    lines = (re.sub(r"\s+", " ", line.split("//")[0]).strip() for line in text.splitlines())
+    return {line for line in lines if len(line) > 30}
+
+
+class Assignments(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+
+    def make(self, *tasks):
+        out = self.folder / "-".join(f"{task.stage}.{task.exercise}" for task in tasks)
+        make_assignment(Course(list(tasks)), ROOT, out)
+        return out
+
+    def test_every_stage_and_exercise_can_be_handed_out_without_its_solution(self):
+        for task in [Task(stage) for stage in STAGES] + EXERCISES:
+            with self.subTest(task):
+                out = self.make(task)
+                given = {
+                    path.relative_to(out): path.read_text()
+                    for path in out.rglob("*")
+                    if path.is_file() and path.suffix in (".cu", ".cuh", ".hpp", ".cpp", ".md")
+                }
+                for file in files_of(task, ROOT):
+                    parts = split((ROOT / file).read_text(), file)
+                    if not parts:
+                        continue
+                    self.assertEqual(given[Path(file)], starter((ROOT / file).read_text()))
+                    given_away = re.sub(r"\s+", " ", starter("".join(parts), file))
+                    secret = {line for line in tokens(parts[1]) if line not in given_away}
+                    self.assertTrue(secret)
+                    for name, text in given.items():
+                        # Other kernels of the same stage do similar things; its own texts must not.
+                        if name.suffix == ".md" or name == Path(file):
+                            self.assertEqual(
+                                {line for line in secret if line in re.sub(r"\s+", " ", text)}, set(), name
+                            )
+
+    def test_it_is_whole(self):
+        out = self.make(Task("03_shared_memory"), Task("04_checkerboard"))
+        for name in (
+            "README.md",
+            "check",
+            "course.toml",
+            "CMakeLists.txt",
+            "03_shared_memory/README.md",
+            "LICENSE",
+            "03_shared_memory/figure.svg",
+            "00_cpu_reference/majority.cpp",
+            "04_checkerboard/bitwise.hpp",
+            "common/tools/grade",
+            "common/gpu/on_cpu/block.cpp",
+        ):
+            self.assertTrue((out / name).is_file(), name)
+        self.assertTrue(os.access(out / "check", os.X_OK))
+        for name in ("01_naive_gpu", "common/gpu/on_cpu/test", "common/results", "common/lab", ".git", "common/run"):
+            self.assertFalse((out / name).exists(), name)
+        done = subprocess.run([sys.executable, out / "common/tools/grade", "--help"], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)  # it finds all that it imports
+
+    def test_only_the_models_that_are_needed(self):
+        self.assertFalse((self.make(Task("02_blocked")) / "common/spin_glass").exists())
+        self.assertFalse((self.make(Task("04_checkerboard")) / "common/majority").exists())
+
+    def test_texts_have_no_dead_links_and_no_answers(self):
+        for stage in STAGES:
+            out = self.make(Task(stage))
+            for text in out.rglob("*.md"):
+                for target in re.findall(r"\]\(([^)\s#]+)[^)]*\)", text.read_text()):
+                    self.assertTrue("://" in target or (text.parent / target).exists(), f"{text}: {target}")
+            heads = [head for head, _ in sections((out / stage / "README.md").read_text())]
+            self.assertIn("Predict", heads)
+            self.assertEqual([head for head in heads if ANSWERS.match(head)], [])
+
+    def test_an_exercise_comes_with_its_text(self):
+        text = (self.make(Task("02_blocked", 2)) / "02_blocked/README.md").read_text()
+        self.assertIn("## Your task: A column instead of a square", text)
+        self.assertIn("Walk\ndown the column", text)
+        self.assertNotIn("interleaved", text)  # exercise 3
+        self.assertNotIn("<!--", text)
+
+    def test_a_folder_that_exists_is_left_alone(self):
+        out = self.folder / "there"
+        out.mkdir()
+        with self.assertRaisesRegex(Failure, "exists already"):
+            make_assignment(Course([Task("03_shared_memory")]), ROOT, out)
+        self.assertEqual(list(self.folder.iterdir()), [out])
+        self.assertEqual(list(out.iterdir()), [])
+
+
+class Commands(unittest.TestCase):
+    def call(self, name, *options):
+        return subprocess.run([sys.executable, TOOLS / name, *map(str, options)], capture_output=True, text=True)
+
+    def refused(self, part, *command):
+        done = self.call(*command)
+        self.assertEqual((done.returncode, done.stdout), (2, ""), done.stderr)
+        self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+        self.assertIn(part, done.stderr)
+
+    def test_make_lab_refuses(self):
+        with tempfile.TemporaryDirectory() as folder:
+            out = Path(folder, "x")
+            self.refused("there is no stage '12'", "make_lab", "12", "--out", out)
+            self.refused("there is no task", "make_lab", "--out", out)
+            self.refused("two tasks", "make_lab", "03", "03.4", "--out", out)
+            self.refused("the number of an exercise", "make_lab", "03.a", "--out", out)
+            self.refused("exists already", "make_lab", "03", "--out", folder)
+            self.refused("--out", "make_lab", "03")
+            self.refused("No such file", "make_lab", "--course", out, "--out", out)
+            self.assertEqual(list(Path(folder).iterdir()), [])
+
+    def test_grade_refuses(self):
+        with tempfile.TemporaryDirectory() as folder:
+            self.refused("no such folder", "grade", Path(folder, "x"))
+            self.refused("course.toml: No such file", "grade", folder)
+            self.refused("neither psFlip", "grade", folder, "--reference", folder)
+            self.refused("there is no such part", "grade", folder, "--only", "beauty")
+            self.refused("--seconds is 0", "grade", folder, "--seconds", "0")
+            Path(folder, "course.toml").write_text('[[task]]\nstage = "03"\n')
+            self.refused("05_sliced is no task", "grade", folder, "05")
+            self.refused("there is no stage 'x'", "grade", folder, "x")
+
+    def test_a_missing_compiler_is_named(self):
+        with tempfile.TemporaryDirectory() as folder:
+            Path(folder, "course.toml").write_text('[[task]]\nstage = "03"\n')
+            Path(folder, "03_shared_memory").mkdir()
+            Path(folder, "03_shared_memory/update.cu").write_text("")
+            done = subprocess.run(
+                [sys.executable, TOOLS / "grade", folder, "--build-dir", Path(folder, "b")],
+                env={"PATH": folder},
+                capture_output=True,
+                text=True,
+            )
+            self.assertEqual((done.returncode, done.stdout), (2, ""))
+            self.assertEqual(done.stderr, "grade: there is no cmake here; apt-get install cmake\n")
+
+
+class Sandbox(unittest.TestCase):
+    def run_python(self, code, **options):
+        return sandbox.run([sys.executable, "-c", code], **{"seconds": 20} | options)
+
+    def test_what_a_program_says_and_leaves(self):
+        run = self.run_python(
+            "import sys; open('a', 'w').write('x'); open('b', 'w'); print(1); print(2, file=sys.stderr); sys.exit(3)",
+            wanted=["a"],
+        )
+        self.assertEqual((run.code, run.stdout, run.stderr, run.files), (3, "1\n", "2\n", {"a": "x"}))
+
+    def test_its_folder_is_its_home_and_goes(self):
+        run = self.run_python("import os; print(os.getcwd(), os.environ['HOME'], 'SECRET' in os.environ)")
+        cwd, home, secret = run.stdout.split()
+        self.assertEqual((cwd, secret), (home, "False"))
+        self.assertFalse(Path(cwd).exists())
+
+    def test_a_loop_is_ended_with_its_children(self):
+        start = time.monotonic()
+        run = self.run_python(
+            "import subprocess, sys, os; subprocess.Popen(['sleep', '300']); print(os.getpgid(0), flush=True)\n"
+            "while True: pass",
+            seconds=1,
+        )
+        self.assertTrue(run.timed_out)
+        self.assertLess(time.monotonic() - start, 15)
+        group = run.stdout.strip()
+        alive = [path for path in Path("/proc").glob("[0-9]*/stat") if self.group_of(path) == group]
+        self.assertEqual(alive, [])
+
+    @staticmethod
+    def group_of(path):
+        try:
+            state, _, group = path.read_text().rsplit(")", 1)[1].split()[:3]
+        except OSError:
+            return None
+        return group if state != "Z" else None
+
+    def test_output_without_end(self):
+        run = self.run_python("while True: print('x' * 10**6)")
+        self.assertEqual(len(run.stdout), sandbox.MOST_TEXT)
+        self.assertNotEqual(run.code, 0)
+
+    def test_a_link_is_not_read(self):
+        run = self.run_python("import os; os.symlink('/etc/hostname', 'a')", wanted=["a"])
+        self.assertEqual(run.files, {})
+
+    def test_a_crash_has_its_signal(self):
+        self.assertEqual(self.run_python("import os; os.abort()").signal, "SIGABRT")
+
+    def test_writes_are_seen(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder, "a")
+            file.write_text("x")
+            before = sandbox.snapshot(folder)
+            self.assertEqual(sandbox.snapshot(folder), before)
+            file.write_text("y")
+            self.assertNotEqual(sandbox.snapshot(folder), before)
+
+
+class Symbols(unittest.TestCase):
+    def complaint(self, code):
+        with tempfile.TemporaryDirectory() as folder:
+            Path(folder, "a.cpp").write_text(code)
+            subprocess.run(["g++", "-std=c++20", "-c", "a.cpp"], cwd=folder, check=True)
+            return symbols.complaint(symbols.symbols_of(folder, ["a.o"]))
+
+    def test_tricks_are_called_by_name(self):
+        in_kernel = "namespace psflip::cpu {{ auto f() {{ {} }} }}"
+        for include, code, part in [
+            ("<cstdlib>", "std::exit(0);", "ends the program: exit"),
+            ("<unistd.h>", "_exit(0);", "ends the program: _exit"),
+            ("<cstdlib>", 'return std::system("ls");', "starts other programs or threads: system"),
+            ("<cstdio>", 'return std::fopen("/x", "w");', "touches files: fopen"),
+            ("<fstream>", 'std::ofstream("/x") << 1;', "touches files"),
+            ("<cstdlib>", 'return std::getenv("PSFLIP_SCHEDULE");', "how it is being checked: getenv"),
+        ]:
+            with self.subTest(code):
+                self.assertIn(part, self.complaint(f"#include {include}\n{in_kernel.format(code)}"))
+        call = "namespace psflip::reference { int make_simulation(int); }\n" + in_kernel.format(
+            "return reference::make_simulation(1);"
+        )
+        self.assertIn("calls stage 00", self.complaint(call))
+        self.assertIn("defines main", self.complaint("int main() {}"))
+        hash_of_its_own = "namespace psflip { int state_hash(int) { return 1; } }"
+        self.assertIn("defines psflip::state_hash", self.complaint(hash_of_its_own))
+
+    def test_a_kernel_is_no_trick(self):
+        self.assertEqual(
+            self.complaint(
+                """#include <cstdio>
+#include <stdexcept>
+#include <vector>
+namespace { int a; }
+namespace psflip::cpu {
+int remove_all() {
+  printf("%d", a);
+  std::vector<int> v(3);
+  if (a) throw std::runtime_error("x");
+  return v[a];
+}
+}
+"""
+            ),
+            "",
+        )
+
+
+KERNEL = b"""__global__ void update(int* a)
+tile[i] = now[j];
+
+next[i] = tile[i + 1];
+"""
+FILES = {"03_shared_memory/update.cu": KERNEL}
+
+
+def ended(stderr="", code=1, stdout="", timed_out=False):
+    run = sandbox.Run(code, timed_out, 5.0, stdout, stderr, {})
+    return diagnose.ended(run, diagnose.Source(FILES), "the test")
+
+
+class Diagnoses(unittest.TestCase):
+    """What the tools print, shortened; common/tools/mutants has the real thing."""
+
+    def race(self, location):
+        return ended(
+            f"""==================
+WARNING: ThreadSanitizer: data race (pid=1)
+  Read of size 4 at 0x7f by thread T3:
+    #0 int sum<int>(int const*) /k/tree/03_shared_memory/update.cu:1 (majority+0x1)
+    #1 update<int, 3> /k/tree/03_shared_memory/update.cu:4 (majority+0x1)
+    #2 operator() /k/tree/common/gpu/on_cpu/launch.hpp:9 (majority+0x2)
+
+  Previous write of size 4 at 0x7f by thread T2:
+    #0 update<int, 3> /k/tree/03_shared_memory/update.cu:2 (majority+0x3)
+
+{location}
+SUMMARY: ThreadSanitizer: data race
+""",
+            66,
+        )
+
+    def test_a_race_names_both_lines_and_the_barrier(self):
+        finding = self.race(
+            "  Location is heap block of size 9 at 0x7 allocated by main thread:\n    #0 a\n    #1 launch_kernel<f>\n"
+        )
+        self.assertEqual(
+            finding.reason,
+            "a race: line 2 (tile[i] = now[j];) writes what another thread reads at line 1 "
+            "(__global__ void update(int* a)), with no barrier between",
+        )
+        self.assertIn("a __syncthreads() has to stand between line 2 and line 4", finding.next_step)
+
+    def test_a_race_in_device_memory_has_no_barrier(self):
+        finding = self.race("  Location is heap block of size 9 at 0x7 allocated by main thread:\n    #0 cudaMalloc\n")
+        self.assertIn("no barrier keeps blocks apart", finding.next_step)
+
+    def test_where_a_barrier_belongs(self):
+        self.assertIn("between line 2 and line 4: all must have read", diagnose.barrier_for(4, 2, []))
+        self.assertIn("the barrier in line 3 keeps them apart once", diagnose.barrier_for(2, 4, [3]))
+        self.assertIn("in every turn", diagnose.barrier_for(2, 2, []))
+
+    def test_an_index_that_is_too_large(self):
+        finding = ended("""/k/tree/03_shared_memory/update.cu:2:11: runtime error: index 128 out of bounds
+    #0 0x1 in f /k/x\n""")
+        self.assertEqual(finding.reason, "line 2 (tile[i] = now[j];): index 128 out of bounds")
+        finding = ended("""==1==ERROR: AddressSanitizer: heap-buffer-overflow on address 0x60
+WRITE of size 4 at 0x60 thread T1
+    #0 0x5 in update /k/memory/rewritten/03_shared_memory/update.cu.cpp:4
+""")
+        self.assertEqual(
+            finding.reason, "line 4 (next[i] = tile[i + 1];) writes 4 bytes beyond the end of an array in device memory"
+        )
+
+    def test_a_deadlock_names_the_barrier(self):
+        finding = ended(
+            """deadlock in block (0,0,0): 64 of its 64 threads wait for threads that will not come
+/k/plain/rewritten/03_shared_memory/update.cu.cpp:4: 64 threads wait at this barrier
+""",
+            -6,
+        )
+        self.assertIn("wait at line 4 (next[i] = tile[i + 1];)", finding.reason)
+
+    def test_other_ends(self):
+        self.assertIn("did not end within 5 s", ended(timed_out=True, code=-9).reason)
+        self.assertIn("signal SIGSEGV", ended(code=-11).reason)
+        self.assertIn(
+            "just behind an array",
+            ended(
+                "crash: block (0,6,0) thread (0,4,0) touched 0x7f, just behind an array in device memory\n", -11
+            ).reason,
+        )
+        self.assertIn(
+            "host code touches device memory",
+            ended("crash: host code touched 0x7f, inside device memory, which this code may not touch\n", -11).reason,
+        )
+        self.assertIsNone(ended(code=1))
+        self.assertIsNone(ended(code=0))
+
+    def test_a_compiler_error_is_shown_with_its_line(self):
+        finding = diagnose.compiler(
+            "/k/plain/rewritten/03_shared_memory/update.cu.cpp:4:3: error: 'tile' was not declared\n"
+            "/k/plain/rewritten/03_shared_memory/update.cu.cpp:5:3: error: no\n",
+            diagnose.Source(FILES),
+        )
+        self.assertIn("line 4 (next[i] = tile[i + 1];): 'tile' was not declared, and 1 more error", finding.reason)
+
+    def test_wrong_bits_say_where(self):
+        failure = """test.cpp:1
+Value of: same(a, b)
+  Actual: false (12 of 169 spins are wrong, the first at x = 12, y = 0: 1 instead of -1)
+Expected: true
+Google Test trace:
+/k/tree/common/majority/test.cpp:9: n = 13, storage int32, thread width 8
+"""
+        finding = diagnose.wrong_bits([failure])
+        self.assertIn("12 of 169 spins are wrong, the first at x = 12, y = 0", finding.reason)
+        self.assertIn("n = 13, storage int32", finding.reason)
+        self.assertIn("edge", finding.next_step)
+
+
+class Points(unittest.TestCase):
+    def result(self, **failed):
+        parts = [Part(name, failed.get(name, True), "so it is") for name in PARTS]
+        result = Result(Task("03_shared_memory", None, 20), parts)
+        share_out(result, WEIGHTS)
+        return result
+
+    def test_all(self):
+        self.assertAlmostEqual(self.result().score, 20)
+        self.assertTrue(self.result().passed)
+
+    def test_what_cannot_be_judged_does_not_count(self):
+        result = self.result(gpu=None, sanitizer=None, speed=None)
+        self.assertAlmostEqual(result.score, 20)
+        self.assertTrue(result.passed)
+        self.assertEqual(result.part("speed").points, 0)
+
+    def test_one_failure(self):
+        for part in PARTS:
+            result = self.result(**{part: False})
+            self.assertFalse(result.passed)
+            if WEIGHTS[part]:
+                self.assertLess(result.score, 20)
+
+    def test_doing_nothing_is_free_of_races_and_worth_nothing(self):
+        self.assertEqual(self.result(forward=False, reversed=False, shuffled=False, fresh=False).score, 0)
+        self.assertEqual(self.result(**{part: False for part in PARTS}).score, 0)
+
+    def test_missing_files_are_worth_nothing(self):
+        with tempfile.TemporaryDirectory() as folder:
+            Path(folder, "course.toml").write_text('[[task]]\nstage = "03"\n')
+            command = [sys.executable, TOOLS / "grade", folder, "--build-dir", Path(folder, "b"), "--json", "-"]
+            done = subprocess.run(command, capture_output=True, text=True)
+            self.assertEqual(done.returncode, 1, done.stderr)
+            report = json.loads(done.stdout)
+            self.assertEqual(report["score"], 0)
+            self.assertEqual(report["tests"][0]["output"].split("\n")[0], "03_shared_memory/update.cu is missing")
+
+    def test_reports(self):
+        result = self.result(races=False, speed=None)
+        result.part("races").next_step = "a barrier"
+        text = results.text([result])
+        self.assertRegex(text, r"^03_shared_memory: not passed, [\d.]+ of 20 points\n")
+        self.assertIn("races     FAILS", text)
+        self.assertIn("-> a barrier", text)
+        report = json.loads(json.dumps(results.gradescope([result], 1.4)))
+        self.assertAlmostEqual(report["score"], sum(test["score"] for test in report["tests"]), 1)
+        self.assertAlmostEqual(sum(test["max_score"] for test in report["tests"]), 20, 1)
+        self.assertEqual({test["status"] for test in report["tests"]}, {"passed", "failed"})
+
+
+# A program that does as if it were a stage's test, or its program, compiled with a submission.
+PRETENDER = """#!{python}
+import json, os, sys, time
+out = [option.split(":", 1)[1] for option in sys.argv if option.startswith("--gtest_output=json:")]
+names = {names!r}
+def report(names, **changes):
+    tests = [dict(zip(["classname", "name"], name.rsplit(".", 1)), result="COMPLETED") | changes for name in names]
+    open(out[0], "w").write(json.dumps(dict(testsuites=[dict(testsuite=tests)])))
+{behaviour}
+"""
+
+
+class StandInKit:
+    """Has programs that are scripts."""
+
+    def __init__(self, folder, behaviour):
+        self.folder, self.tree = folder, folder / "tree"
+        test = self.tree / "common/majority/test.cpp"
+        test.parent.mkdir(parents=True)
+        test.write_text((ROOT / "common/majority/test.cpp").read_text())
+        names = expected_tests(self.tree, "majority", "cpu")
+        self.script = folder / "program"
+        self.script.write_text(PRETENDER.format(python=sys.executable, names=names, behaviour=behaviour))
+        self.script.chmod(0o755)
+
+    def model(self, stage):
+        return "majority"
+
+    def program(self, *which):
+        return self.script
+
+
+class Judging(unittest.TestCase):
+    def judge(self, behaviour, seconds=20):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        kit = StandInKit(Path(folder.name), behaviour.replace("TREE", f"{folder.name}/tree"))
+        return Judge(Task("03_shared_memory"), FILES, kit, seconds, ())
+
+    def said(self, behaviour, **options):
+        part = self.judge(behaviour, **options).judge("forward")
+        return part.passed, part.reason
+
+    def test_a_complete_report_passes(self):
+        passed, reason = self.said("report(names)")
+        self.assertTrue(passed, reason)
+        self.assertRegex(reason, r"^\d+ tests agree with stage 00 bit for bit$")
+
+    def test_nothing_else_does(self):
+        for behaviour, part in {
+            "pass": "ended before it was done (exit code 0), and reported nothing",
+            "print('[  PASSED  ] 10 tests.'); sys.exit(0)": "reported nothing",
+            "report(names[1:])": "1 of",
+            "report([])": "tests are missing",
+            "report(names, result='SKIPPED')": "tests are missing",
+            "report(names); sys.exit(3)": "exit code 3",
+            "report(names); sys.exit(1)": "ended before it was done",
+            "open(out[0], 'w').write('{')": "reported nothing",
+            "open(out[0], 'w').write('[]')": "reported nothing",
+            "open('report.json', 'w').write('x')": "reported nothing",
+            "report(names); os.kill(os.getpid(), 11)": "signal SIGSEGV",
+            "report(names, failures=[dict(failure='test.cpp:1\\n5 of 9 spins are wrong, the first at x = 1, y = 2')])":
+                "5 of 9 spins are wrong, the first at x = 1, y = 2",
+        }.items():  # fmt: skip
+            with self.subTest(behaviour):
+                passed, reason = self.said(behaviour)
+                self.assertIs(passed, False)
+                self.assertIn(part, reason)
+
+    def test_a_program_without_end(self):
+        passed, reason = self.said("report(names)\nwhile True: time.sleep(1)", seconds=1)
+        self.assertIs(passed, False)
+        self.assertIn("did not end within 1 s", reason)
+
+    def test_writing_elsewhere_is_never_a_pass(self):
+        judge = self.judge("report(names); open('TREE/common/majority/test.cpp', 'a').write('//')")
+        part = judge.judge("forward")
+        self.assertIs(part.passed, False)
+        self.assertIn("wrote outside its folder", part.reason)
+        self.assertTrue(judge.tampered)
+
+    def test_hashes_are_compared_with_those_of_another_process(self):
+        case = cases.Case(("--size", "3"))
+        self.assertEqual(self.judge("print(json.dumps(dict(hash='abc')))").hash("plain", case, {}), "abc")
+        for behaviour, part in {
+            "print('hash: abc')": "printed something that is not its report",
+            "print('{}')": "printed something that is not its report",
+            "print('here'); print(json.dumps(dict(hash='abc')))": "printed something that is not its report",
+            "sys.exit(2)": "exit code 2",
+        }.items():
+            with self.subTest(behaviour), self.assertRaisesRegex(Failed, part):
+                self.judge(behaviour).hash("plain", case, {})
+
+
+class Expectations(unittest.TestCase):
+    def test_tests_are_those_of_the_source(self):
+        found = expected_tests(ROOT, "majority", "cpu")
+        self.assertIn("Majority/EngineAgainstReference.AgreesOnStructuredStarts/cpu", found)
+        self.assertNotIn("Majority/EngineAgainstReference.AgreesOnVeryLargeLattices/cpu", found)
+        self.assertGreater(len(found), 8)
+        self.assertGreater(len(expected_tests(ROOT, "spin_glass", "cpu")), 15)
+
+    def test_problems_are_drawn_anew_and_others_are_small(self):
+        import random
+
+        for task in [Task(stage) for stage in STAGES] + EXERCISES:
+            model = "majority" if task.stage[:2] in ("01", "02", "03") else "spin_glass"
+            drawn = [cases.fresh(task, model, random.Random(seed)) for seed in range(3)]
+            self.assertNotEqual(drawn[0], drawn[1])
+            self.assertTrue(all(drawn))
+            self.assertTrue(cases.small(task, model))
+
+
+if __name__ == "__main__":
+    unittest.main()

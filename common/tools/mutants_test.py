@@ -1,0 +1,161 @@
+"""Tests of common/tools/mutants without a build, and of what the lab's pages promise."""
+
+import json
+import re
+import shutil
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+from unittest import mock
+
+from lab import mutants
+from lab.course import MARK, Task
+from lab.grade import Part, Result
+from lab.mutants import Verdict, apply, filled, lines_with, read_mutant, read_mutants, try_mutant
+from stages import ROOT, Failure
+
+LAB = ROOT / "common/lab"
+HEAD = "Stage: 03_shared_memory\nMistake: I forgot.\nPart: races\nReason: a race\nNames: __syncthreads\n"
+DIFF = """
+--- a/03_shared_memory/update.cu
++++ b/03_shared_memory/update.cu
+@@ -1,4 +1,4 @@
+-// Stage 03: the tile and its halo in shared memory.
++// Stage 03: wrong.
+ //
+ // Threads of one block have neighbours in common, too. So a block first loads its tile of the lattice, and the rows and
+ // columns around it (the halo), into memory that all its threads share and that lies on the chip. After the barrier
+"""
+
+
+class WithPatch(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="psFlip test ")
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+
+    def mutant(self, text=HEAD + DIFF):
+        file = self.folder / "some.patch"
+        file.write_text(text)
+        return read_mutant(file)
+
+
+class Patches(WithPatch):
+    def test_all_fit_and_change_the_file(self):
+        for mutant in read_mutants():
+            with self.subTest(mutant.name):
+                update = apply(mutant, self.folder / mutant.name)
+                self.assertNotEqual(update.read_text(), (ROOT / mutant.stage / "update.cu").read_text())
+                for piece in mutant.names:
+                    self.assertTrue(lines_with(piece, update), piece)
+                self.assertEqual(mutant.name[:2], mutant.stage[:2])
+                self.assertRegex(mutant.mistake, r"[.!?]$")
+
+    def test_there_are_enough_for_every_stage(self):
+        found = read_mutants()
+        self.assertGreaterEqual(len(found), 25)
+        stages = {path.parent.name for path in ROOT.glob("[0-9][0-9]_*/update.cu")}
+        self.assertEqual({mutant.stage for mutant in found}, stages)
+
+    def test_a_patch_that_drifted_is_an_error(self):
+        root = self.folder / "root"
+        (root / "03_shared_memory").mkdir(parents=True)
+        text = (ROOT / "03_shared_memory/update.cu").read_text()
+        (root / "03_shared_memory/update.cu").write_text(text.replace("its halo in shared", "the halo in shared"))
+        with self.assertRaisesRegex(Failure, r"^some.patch does not fit 03_shared_memory/update.cu: .*patch failed"):
+            apply(self.mutant(), self.folder / "out", root)
+
+    def test_heads(self):
+        mutant = self.mutant(HEAD + "Names: tile\nSeconds: 5\n" + DIFF)
+        self.assertEqual((mutant.name, mutant.part, mutant.names, mutant.seconds),
+                         ("some", "races", ("__syncthreads", "tile"), 5))  # fmt: skip
+        for text, message in (
+            (HEAD.replace("Part", "Parts"), "'Parts: races': a line before the diff is 'Key: value' with one of Stage"),
+            (HEAD.replace("Part: races\n", ""), "it takes one line 'Part: ...', not 0"),
+            (HEAD + "Part: memory\n", "it takes one line 'Part: ...', not 2"),
+            (HEAD.replace("races", "luck"), "Part: luck is none of build, forward"),
+            (HEAD.replace("03_shared", "13_shared"), "Stage: there is no 13_shared_memory/update.cu"),
+            (HEAD.replace("a race", "a (race"), "Reason: missing"),
+            (HEAD + "Seconds: soon\n", "Seconds: soon is no whole number"),
+        ):
+            with self.assertRaisesRegex(Failure, "^some.patch: " + re.escape(message)):
+                self.mutant(text + DIFF)
+
+
+class Verdicts(WithPatch):
+    def verdict(self, passed, reason, text=HEAD.replace("__syncthreads", "// Stage 03: wrong") + DIFF):
+        result = Result(Task("03_shared_memory"), [Part("build", True, ""), Part("races", passed, reason)])
+        with mock.patch("lab.mutants.grade_update", return_value=result):
+            return try_mutant(self.mutant(text), None)
+
+    def test_the_right_reason_and_line(self):
+        self.assertEqual(self.verdict(False, "a race: line 1 writes"), Verdict("some", caught="a race"))
+
+    def test_everything_else_is_a_problem(self):
+        for passed, reason, problem in (
+            (True, "fine", "races does not fail: fine"),
+            (None, "no tool", "races does not fail: no tool"),
+            (False, "wrong bits", "races fails, but not with /a race/: wrong bits"),
+            (False, "a race: line 11 writes", "races does not name line 1, '// Stage 03: wrong'"),
+        ):
+            self.assertIn(problem, self.verdict(passed, reason).problem)
+        nowhere = self.verdict(False, "a race", HEAD.replace("__sync", "x") + DIFF)
+        self.assertIn("no line of the wrong update.cu has 'xthreads'", nowhere.problem)
+
+    def test_the_table(self):
+        guide = "before\n<!-- mutants -->\nold\n<!-- end mutants -->\nafter\n"
+        text = filled(guide, [self.mutant()], [Verdict("some", caught="a | b")])
+        row = "| 03 | I forgot. | races | `a \\| b`, naming `__syncthreads` | `some` |\n"
+        self.assertIn(f"{row}<!-- end mutants -->\nafter\n", text)
+        self.assertNotIn("old", text)
+        self.assertEqual(filled(text, [self.mutant()], [Verdict("some", caught="a | b")]), text)
+        with self.assertRaisesRegex(Failure, "one pair of <!-- mutants -->"):
+            filled("nothing", [], [])
+
+    def test_bad_input_is_one_line_and_exit_code_2(self):
+        for arguments, message in ((["03_none"], "'03_none': there is no such mutant"), (["--fast"], "unrecognized")):
+            done = subprocess.run([ROOT / "common/tools/mutants", *arguments], capture_output=True, text=True)
+            self.assertEqual((done.returncode, done.stdout), (2, ""))
+            self.assertRegex(done.stderr, rf"\Acommon/tools/mutants: {message}.*\n\Z")
+
+
+class Pages(unittest.TestCase):
+    def test_the_guide_has_every_mutant(self):
+        table = mutants.TABLE.search((LAB / "INSTRUCTOR.md").read_text())[0]
+        self.assertEqual(re.findall(r"`(\w+)` \|$", table, re.MULTILINE), [mutant.name for mutant in read_mutants()])
+
+    def test_the_syllabus_has_every_exercise_and_says_who_checks_it(self):
+        rows = re.findall(r"^\| (\d\d)\.(\d+) (.+?) \| .+ \| (.+) \|$", (LAB / "SYLLABUS.md").read_text(), re.MULTILINE)
+        wanted = []
+        for file in sorted(ROOT.glob("[0-9][0-9]_*/exercises.md")):
+            for mark in MARK.finditer(file.read_text()):
+                title = re.sub(r" \((easy|medium|hard)(, paper)?\)$", "", mark["title"])
+                wanted.append((file.parent.name[:2], mark["number"], title, bool(mark["files"])))
+        self.assertEqual([(*row[:3], row[3].startswith("checker")) for row in rows], wanted)
+
+    def test_links(self):
+        for page in LAB.glob("*.md"):
+            for target in re.findall(r"\]\(([^)#:]+)[^):]*\)", page.read_text()):
+                self.assertTrue((LAB / target).exists() or "{" in target, f"{page.name}: {target}")
+
+    def test_the_devcontainer_calls_what_is_there(self):
+        container = json.loads((ROOT / ".devcontainer/devcontainer.json").read_text())
+        made = container["postCreateCommand"]
+        self.assertEqual(subprocess.run(["bash", "-n", "-c", made], capture_output=True).returncode, 0)
+        script = made.replace("psflip_install ", "echo ")  # what it would install
+        done = subprocess.run(["bash", "-c", script], cwd=ROOT, capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("cmake:cmake", done.stdout.split())
+        self.assertTrue(shutil.which(str(ROOT / container["postStartCommand"].split()[0])))
+
+    def test_the_workflows_call_what_is_there(self):
+        for workflow in (ROOT / ".github/workflows").glob("*.yml"):
+            commands = re.findall(r"^\s+- run: (\.?\w\S*/\S+)", workflow.read_text(), re.MULTILINE)
+            self.assertTrue(commands, workflow.name)
+            for command in commands:
+                self.assertTrue(shutil.which(str(ROOT / command)), f"{workflow.name}: {command}")
+
+
+if __name__ == "__main__":
+    unittest.main()
