@@ -47,16 +47,18 @@ def command(ranks, program, of_program):
     return ["mpirun", "-q", "-n", str(ranks), str(program), *(of_program or small)]
 
 
-def environment():
+def environment(ranks):
     """What Open MPI is told, unless the user has told it something else. More ranks than cores are welcome, and no rank
-    is bound to a core, since it may have many threads."""
+    is bound to a core, since it may have many threads. Where ranks fill the cores, one that waits gives way."""
     variables = {"OMPI_MCA_rmaps_base_oversubscribe": "1", "OMPI_MCA_hwloc_base_binding_policy": "none"}
+    if ranks >= (os.cpu_count() or 1):
+        variables["OMPI_MCA_mpi_yield_when_idle"] = "1"
     if os.geteuid() == 0:  # in containers, say
         variables |= {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
     return variables | os.environ
 
 
-def run(mpirun):
+def run(mpirun, ranks):
     """Runs it. SIGINT, SIGTERM and SIGHUP become SIGUSR1, which mpirun passes on to the program: it saves the run if it
     has a checkpoint. The second ends mpirun. The exit code, as if the program had got the signal itself."""
     got = []
@@ -67,7 +69,7 @@ def run(mpirun):
         child.send_signal(signal.SIGUSR1 if len(got) == 1 else signal.SIGTERM)
 
     # In a session of its own, so that Ctrl-C comes here alone; such a process cannot read the terminal.
-    child = subprocess.Popen(mpirun, env=environment(), start_new_session=True,
+    child = subprocess.Popen(mpirun, env=environment(ranks), start_new_session=True,
                              stdin=subprocess.DEVNULL if sys.stdin.isatty() else None)  # fmt: skip
     for number in SIGNALS:
         if signal.getsignal(number) is not signal.SIG_IGN:  # as nohup wants it
@@ -103,7 +105,7 @@ def main(arguments):
         return 0
     program = options.build_dir / PROGRAM
     require_program(program, "--ranks")
-    return run(command(options.ranks, program, options.of_program))
+    return run(command(options.ranks, program, options.of_program), options.ranks)
 
 
 if __name__ == "__main__":

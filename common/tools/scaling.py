@@ -46,7 +46,7 @@ def start(options, ranks, arguments):
     last = ""
     with tempfile.TemporaryFile("w+") as output:
         mpirun = launcher.command(ranks, program, arguments)
-        with subprocess.Popen(mpirun, env=launcher.environment(), stdout=output, stderr=subprocess.PIPE,
+        with subprocess.Popen(mpirun, env=launcher.environment(ranks), stdout=output, stderr=subprocess.PIPE,
                               stdin=subprocess.DEVNULL, text=True) as process:  # fmt: skip
             for line in process.stderr:
                 if line.strip():

@@ -224,6 +224,8 @@ def make_assignment(course, root, out):
             for picture in pictures:
                 shutil.copy(root / picture, part / picture)
         shutil.copy(root / "common/lab/check", part / "check")
+        (part / ".github/workflows").mkdir(parents=True)
+        shutil.copy(root / "common/lab/check.yml", part / ".github/workflows/check.yml")
         shutil.copy(root / "LICENSE", part / "LICENSE")
         (part / "course.toml").write_text(as_toml(course))
         (part / "README.md").write_text(read_me(course, files, root))

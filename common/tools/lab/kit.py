@@ -132,7 +132,7 @@ class Kit:
     def commands(self, build):
         """(object file relative to the build, source) of everything that is compiled."""
         for command in json.loads((self.folder / build / "compile_commands.json").read_text()):
-            yield re.search(r" -o (\S+) ", command["command"])[1], command["file"]
+            yield re.search(r" -o (\S+)", command["command"])[1], command["file"]
 
     def program(self, build, stage, name):
         return self.folder / build / stage / name
