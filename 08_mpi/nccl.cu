@@ -17,7 +17,7 @@ void check_nccl(ncclResult_t result, const char* call) {
 }
 #define CHECK_NCCL(call) check_nccl(call, #call)
 
-/// What connects all ranks. Made once for a program: it takes most of a second, and engines come and go. NCCL ends it
+/// What connects all ranks. Made once for a program: it takes long, and engines come and go. NCCL ends it
 /// with the process. Collective.
 ncclComm_t all_ranks() {
   static ncclComm_t all = nullptr;

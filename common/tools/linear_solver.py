@@ -7,8 +7,8 @@
     comparison   the Neumann series and conjugate gradients up to the walks' error
 
 The program linear_solver does it all. Results are kept after each of its runs in linear_solver.json of the output
-folder, so an interrupted call is continued by calling again; what is there is not run again. The report is S. Hamilton, M. Lupo Pasini, Monte Carlo Linear
-Solvers in CUDA (Profugus).
+folder, so an interrupted call is continued by calling again; what is there is not run again. The report is S. Hamilton,
+M. Lupo Pasini, Monte Carlo Linear Solvers in CUDA (Profugus).
 """
 
 import argparse
