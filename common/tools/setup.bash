@@ -8,7 +8,7 @@ psflip_packages=(
   g++:g++ cmake:cmake ninja-build:ninja pkg-config:pkg-config python3:python3
   libboost-context-dev libcli11-dev nlohmann-json3-dev libpng-dev libnetpbm-dev
   libgtest-dev libgmock-dev libbenchmark-dev libeigen3-dev libsuitesparse-dev
-  libopenmpi-dev openmpi-bin
+  libopenmpi-dev openmpi-bin git:git
 )
 
 psflip_say() { printf 'psFlip: %s\n' "$*" >&2; }
