@@ -13,7 +13,6 @@
 #include <memory>
 #include <random>
 #include <span>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -40,11 +39,8 @@ struct MinstdStream {
       : engine(static_cast<std::uint32_t>(1 + stream_seed(seed, group, site) % 0x7ffffffe)) {}
   std::uint32_t draw(std::int64_t) { return static_cast<std::uint32_t>(engine()) - 1; }  // 0 .. 2^31 - 3
   std::array<std::uint32_t, 1> history() const {
-    std::stringstream text;  // the standard's way to a state
-    std::uint32_t state = 0;
-    text << engine;
-    text >> state;
-    return {state};
+    std::minstd_rand0 next = engine;  // the engine shows its state only as text; its next number is 16807 times that
+    return {static_cast<std::uint32_t>(std::uint64_t{next()} * 1407677000 % next.modulus)};  // 16807 * 1407677000 = 1
   }
   void set_history(const std::vector<std::uint32_t>& state) { engine.seed(state[0]); }
 };
