@@ -4,14 +4,16 @@
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
 import time
 import unittest
+import unittest.mock
 from pathlib import Path
 
-from lab import cases, diagnose, results, sandbox, symbols
+from lab import cases, diagnose, kit, results, sandbox, symbols
 from lab.assignment import ANSWERS, make_assignment, sections
 from lab.course import MARK, WEIGHTS, Course, Task, as_toml, files_of, read_course, stage_called, stages_in
 from lab.grade import PARTS, Failed, Judge, Part, Result, expected_tests, share_out
@@ -363,6 +365,15 @@ class Sandbox(unittest.TestCase):
             self.assertNotEqual(sandbox.snapshot(folder), before)
 
 
+@unittest.skipUnless(shutil.which("mpirun"), "no MPI here")
+class Ranks(unittest.TestCase):
+    def test_the_machine_s_settings_of_mpi_hold(self):
+        kit.expect_ranks()
+        with unittest.mock.patch.dict(os.environ, OMPI_MCA_plm="rsh", OMPI_MCA_plm_rsh_agent="no_such_agent"):
+            with self.assertRaisesRegex(Failure, r"\Ampirun cannot start two programs here: [^\n]+\Z"):
+                kit.expect_ranks()
+
+
 class Symbols(unittest.TestCase):
     def complaint(self, code):
         with tempfile.TemporaryDirectory() as folder:
@@ -611,8 +622,8 @@ class Judging(unittest.TestCase):
     def judge(self, behaviour, seconds=20):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
-        kit = StandInKit(Path(folder.name), behaviour.replace("TREE", f"{folder.name}/tree"))
-        return Judge(Task("03_shared_memory"), FILES, kit, seconds, ())
+        stand_in = StandInKit(Path(folder.name), behaviour.replace("TREE", f"{folder.name}/tree"))
+        return Judge(Task("03_shared_memory"), FILES, stand_in, seconds, ())
 
     def said(self, behaviour, **options):
         part = self.judge(behaviour, **options).judge("forward")

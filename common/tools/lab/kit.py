@@ -8,7 +8,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from lab import sandbox
+from lab import cases, sandbox
 from lab.assignment import copy_sources, model_of, sources_of, update_file
 from lab.course import stages_in
 from stages import Failure
@@ -97,6 +97,8 @@ class Kit:
         left_out = re.search(rf"^{stage[:2]} (left out .*)", (folder / "configured_for").read_text(), re.MULTILINE)
         if left_out:
             raise Failure(f"{stage} cannot be built here: {left_out[1]}")
+        if stage[:2] == "08":
+            expect_ranks()
         inputs = self.ninja(build, "-t", "inputs", *self.targets(build, stage)).stdout.split()
         theirs = {output for output, source in self.commands(build) if source in self.places(build, files)}
         objects = [name for name in inputs if name.endswith(".o") and name not in theirs]
@@ -149,3 +151,11 @@ class Kit:
         """The files that the compiler read for these."""
         lines = self.ninja(build, "-t", "deps", *self.objects(build, stage)).stdout.splitlines()
         return {os.path.normpath(self.folder / build / line.strip()) for line in lines if line.startswith("    ")}
+
+
+def expect_ranks():
+    """Failure if MPI cannot start anything on this machine, which no submission can help."""
+    run = sandbox.run([*cases.with_ranks(2), "true"], seconds=60)
+    if run.code != 0:
+        reason = next((line for line in run.stderr.splitlines() if line.strip(" -*")), "it says nothing")
+        raise Failure(f"mpirun cannot start two programs here: {reason.strip()}")
