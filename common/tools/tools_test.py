@@ -1,4 +1,4 @@
-"""Tests of the tools in this folder: python3 -m unittest discover --pattern '*_test.py'. common/test runs them."""
+"""Tests of the tools in this folder. ctest runs them (common.tools); by hand: python3 -m unittest tools_test."""
 
 import contextlib
 import importlib.util
@@ -38,6 +38,13 @@ class WithFolder(unittest.TestCase):
         self.folder = Path(folder.name)
 
 
+def put_fake_benchmark(target):
+    """Started by this very interpreter, and without site-packages: it is started hundreds of times."""
+    text = (TOOLS / "fake_benchmark.py").read_text()
+    target.write_text(text.replace("#!/usr/bin/env python3", f"#!{sys.executable} -S", 1))
+    target.chmod(0o755)
+
+
 class WithBuild(WithFolder):
     """A build folder of fake benchmarks: the 2D model's for the stages 00 to 03, the spin glass's for 00, 04, 05."""
 
@@ -50,7 +57,7 @@ class WithBuild(WithFolder):
         for model, names in (("majority", self.stages_2d), ("spin_glass", self.stages_3d)):
             for name in names:
                 (self.folder / name).mkdir(exist_ok=True)
-                shutil.copy(TOOLS / "fake_benchmark.py", self.folder / name / f"{model}_benchmark")
+                put_fake_benchmark(self.folder / name / f"{model}_benchmark")
 
     def run_compare(self, *arguments):
         output = io.StringIO()
@@ -908,7 +915,7 @@ class Counters(WithBuild):
 
     def test_the_2d_passes(self):
         (self.folder / "07_amsc").mkdir()
-        shutil.copy(TOOLS / "fake_benchmark.py", self.folder / "07_amsc/majority_benchmark")
+        put_fake_benchmark(self.folder / "07_amsc/majority_benchmark")
         result = self.measure("majority", "07:bit:8")
         self.assertEqual([row["steps_per_pass"] for row in result["rows"][6:]], [1, 6, 8])
         program = self.words().index(str(self.folder / "07_amsc/majority"))
@@ -932,7 +939,7 @@ class Counters(WithBuild):
     def test_the_generators_launches(self):
         shutil.rmtree(self.folder / "04_checkerboard")
         (self.folder / "06_prng").mkdir()
-        shutil.copy(TOOLS / "fake_benchmark.py", self.folder / "06_prng/spin_glass_benchmark")
+        put_fake_benchmark(self.folder / "06_prng/spin_glass_benchmark")
         result = self.measure("spin-glass", "06:sliced:mt19937:64x2", "05:sliced:plain:64x2")
         self.assertEqual(len(result["rows"]), 3 + 4 + 2)
         self.assertEqual([row["generator"] for row in result["rows"][3:]],
@@ -941,7 +948,7 @@ class Counters(WithBuild):
 
     def test_the_kernels_of_words(self):
         (self.folder / "07_amsc").mkdir()
-        shutil.copy(TOOLS / "fake_benchmark.py", self.folder / "07_amsc/spin_glass_benchmark")
+        put_fake_benchmark(self.folder / "07_amsc/spin_glass_benchmark")
         out, file = self.folder / "out", self.folder / "counters.json"
         self.run_compare("--words", str(out), "--size", "8,32,64", "--spins", str(2**25))
         counters.main(["--words", str(out / "spin_glass_words.json"), "--json", str(file), "--build-dir",
