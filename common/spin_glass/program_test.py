@@ -300,25 +300,24 @@ class LongRuns(InFolder):
         for generator in GENERATORS if has_all_generators() else GENERATORS[:1]:
             problem = [*long_run(), "--generator", generator, *OUTPUTS]
             expected, answer = self.uninterrupted(*problem)
-            for _ in range(2):
-                arguments, kills = [*problem, "--json", "--checkpoint", "c", "--checkpoint-every", 40], 0
-                while True:
-                    code, out, err = self.interrupt(*arguments, within=0.1 + 0.02 * kills)
-                    self.assertIn(code, (0, -signal.SIGKILL), err)
-                    if code == 0:
-                        break
-                    kills += 1
-                    self.assertLess(kills, 500)
-                    if (self.folder / "c").exists():
-                        arguments = ["--resume", "c"]
-                self.assertEqual(self.without_seconds(out), answer)
-                found = self.files()
-                for name in ("c", "c.rows"):
-                    found.pop(name)
-                    (self.folder / name).unlink()
-                self.assertEqual(found, expected, f"{generator}, after {kills} kills")
-                for path in self.folder.iterdir():
-                    path.unlink()
+            arguments, kills = [*problem, "--json", "--checkpoint", "c", "--checkpoint-every", 40], 0
+            while True:
+                code, out, err = self.interrupt(*arguments, within=0.1 + 0.02 * kills)
+                self.assertIn(code, (0, -signal.SIGKILL), err)
+                if code == 0:
+                    break
+                kills += 1
+                self.assertLess(kills, 500)
+                if (self.folder / "c").exists():
+                    arguments = ["--resume", "c"]
+            self.assertEqual(self.without_seconds(out), answer)
+            found = self.files()
+            for name in ("c", "c.rows"):
+                found.pop(name)
+                (self.folder / name).unlink()
+            self.assertEqual(found, expected, f"{generator}, after {kills} kills")
+            for path in self.folder.iterdir():
+                path.unlink()
 
     def test_signals_end_it_well(self):
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
