@@ -13,6 +13,7 @@
 #include "05_sliced/stencil.hpp"
 #include "05_sliced/stencil_platforms.hpp"
 #include "app/invalid_input.hpp"
+#include "app/platform_test.hpp"
 
 namespace psflip::stencil {
 namespace {
@@ -63,20 +64,11 @@ std::uint64_t sum_of_terms(const std::vector<Word>& words) {
   return sum;
 }
 
-class Stencil : public testing::TestWithParam<std::string> {
+class Stencil : public PlatformTest<platforms> {
  protected:
-  void SetUp() override {
-    const auto found = std::ranges::find(platforms(), GetParam(), &Platform::name);
-    ASSERT_NE(found, platforms().end());
-    platform_ = &*found;
-    if (platform_->devices().empty()) GTEST_SKIP() << "no " << GetParam() << " device here";
-  }
-
   std::unique_ptr<Engine> make(std::int64_t size, const Launch& launch) const {
     return platform_->make_simulation(size, launch);
   }
-
-  const Platform* platform_ = nullptr;
 };
 
 TEST_P(Stencil, EveryVariantHasTheWordsOfTheBruteForceLoop) {
@@ -151,14 +143,7 @@ TEST_P(Stencil, RefusesWhatItCannotDo) {
   EXPECT_THAT(refusal(1624, {.load = Load::texture}), AllOf(HasSubstr("texture"), HasSubstr("2141549312 elements")));
 }
 
-std::vector<std::string> platform_names() {
-  std::vector<std::string> names;
-  for (const Platform& platform : platforms()) names.push_back(platform.name);
-  return names;
-}
-
-const auto name_of = [](const testing::TestParamInfo<std::string>& info) { return info.param; };
-INSTANTIATE_TEST_SUITE_P(Words, Stencil, testing::ValuesIn(platform_names()), name_of);
+INSTANTIATE_TEST_SUITE_P(Words, Stencil, testing::ValuesIn(names_of(platforms())), by_name);
 
 }  // namespace
 }  // namespace psflip::stencil

@@ -16,6 +16,7 @@
 #include "06_prng/fill.hpp"
 #include "06_prng/fill_reference.hpp"
 #include "app/invalid_input.hpp"
+#include "app/platform_test.hpp"
 #if PSFLIP_HAS_CURAND
 #include "06_prng/curand_fill.hpp"
 #endif
@@ -71,16 +72,9 @@ Sums sums_of(const std::vector<float>& numbers) {
   return sums;
 }
 
-class Fill : public testing::TestWithParam<std::string> {
+class Fill : public PlatformTest<platforms> {
  protected:
-  void SetUp() override {
-    const auto found = std::ranges::find(platforms(), GetParam(), &Platform::name);
-    ASSERT_NE(found, platforms().end());
-    if (found->devices().empty()) GTEST_SKIP() << "no " << GetParam() << " device here";
-    makers_ = found->make_simulation;
-  }
-
-  const Makers* makers_ = nullptr;
+  const Makers* makers() const { return platform_->make_simulation; }
 };
 
 TEST_P(Fill, EveryNumberIsThatOfTheReference) {
@@ -95,7 +89,7 @@ TEST_P(Fill, EveryNumberIsThatOfTheReference) {
                          " elements, s = " + std::to_string(s) + ", " + std::to_string(threads) + " threads");
             if (threads == 100 && elements > 70000) continue;
             const auto filler =
-                makers_->filler(generator, elements, seed, {.streams = streams, .per_thread = s, .threads = threads});
+                makers()->filler(generator, elements, seed, {.streams = streams, .per_thread = s, .threads = threads});
             Streams expected(generator, streams);
             for (int launch = 0; launch < (elements > 70000 ? 1 : 3); ++launch) {
               filler->fill();
@@ -113,7 +107,7 @@ TEST_P(Fill, CountsTheOddNumbersOfTheReference) {
     for (const std::int64_t streams : {1, 35, 66, 1000}) {
       for (const int s : {1, 2, 4}) {
         SCOPED_TRACE(generator + ", " + std::to_string(streams) + " streams, s = " + std::to_string(s));
-        const auto counter = makers_->counter(generator, seed, {.streams = streams, .per_thread = s, .threads = 96});
+        const auto counter = makers()->counter(generator, seed, {.streams = streams, .per_thread = s, .threads = 96});
         Streams expected(generator, streams);
         std::vector<std::uint32_t> odd(static_cast<std::size_t>(streams));
         for (const int draws : {1, 2, 61, 130, 625, 3}) {  // across each wheel's turn, and not from its beginning
@@ -130,7 +124,7 @@ TEST_P(Fill, MillionsOfNumbersOfManyStreams) {
   for (const std::string& generator : own_generators) {
     SCOPED_TRACE(generator);
     const std::int64_t streams = 4100, draws = 1250;
-    const auto counter = makers_->counter(generator, seed + 1, {.streams = streams, .per_thread = 4, .threads = 128});
+    const auto counter = makers()->counter(generator, seed + 1, {.streams = streams, .per_thread = 4, .threads = 128});
     Streams expected(generator, streams, seed + 1);
     counter->count(draws);
     EXPECT_EQ(counter->odd(), expected.odd(draws));
@@ -140,7 +134,7 @@ TEST_P(Fill, MillionsOfNumbersOfManyStreams) {
 TEST_P(Fill, StartsAgain) {
   for (const std::string& generator : own_generators) {
     SCOPED_TRACE(generator);
-    const auto filler = makers_->filler(generator, 5000, seed, {.streams = 50, .per_thread = 2});
+    const auto filler = makers()->filler(generator, 5000, seed, {.streams = 50, .per_thread = 2});
     filler->fill();
     const auto first = filler->elements(0, 1);
     filler->fill();
@@ -149,7 +143,7 @@ TEST_P(Fill, StartsAgain) {
     EXPECT_GT(filler->fill(), 0);
     EXPECT_EQ(filler->elements(0, 1), first);
 
-    const auto counter = makers_->counter(generator, seed, {.streams = 50});
+    const auto counter = makers()->counter(generator, seed, {.streams = 50});
     counter->count(500);
     const auto odd = counter->odd();
     counter->seed();
@@ -160,7 +154,7 @@ TEST_P(Fill, StartsAgain) {
 }
 
 TEST_P(Fill, SumsAreThoseOfTheElements) {
-  const auto filler = makers_->filler("philox", 100'003, seed, {.streams = 1000, .per_thread = 4});
+  const auto filler = makers()->filler("philox", 100'003, seed, {.streams = 1000, .per_thread = 4});
   filler->fill();
   const Sums expected = sums_of(filler->elements(0, 1)), sums = filler->sums();
   EXPECT_EQ(sums.checksum, expected.checksum);
@@ -175,24 +169,24 @@ TEST_P(Fill, SumsAreThoseOfTheElements) {
 
 TEST_P(Fill, StatesAreAsLargeAsTheyAreSaidToBe) {
   const Shape shape{.streams = 1000};
-  EXPECT_EQ(makers_->counter("minstd", seed, shape)->state(1000).bytes, 4000);
-  EXPECT_EQ(makers_->counter("parisi-rapuano", seed, shape)->state(1000).bytes, 62 * 4000);
-  EXPECT_EQ(makers_->counter("mt19937", seed, shape)->state(1000).bytes, 624 * 4000);
-  EXPECT_EQ(makers_->counter("philox", seed, shape)->state(1000).bytes, 0);
-  EXPECT_DOUBLE_EQ(makers_->counter("minstd", seed, shape)->state(1000).bytes_per_draw, 0.008);
-  EXPECT_DOUBLE_EQ(makers_->counter("parisi-rapuano", seed, shape)->state(1000).bytes_per_draw, 16);
-  EXPECT_DOUBLE_EQ(makers_->filler("minstd", 8000, seed, shape)->state().bytes_per_draw, 1);
+  EXPECT_EQ(makers()->counter("minstd", seed, shape)->state(1000).bytes, 4000);
+  EXPECT_EQ(makers()->counter("parisi-rapuano", seed, shape)->state(1000).bytes, 62 * 4000);
+  EXPECT_EQ(makers()->counter("mt19937", seed, shape)->state(1000).bytes, 624 * 4000);
+  EXPECT_EQ(makers()->counter("philox", seed, shape)->state(1000).bytes, 0);
+  EXPECT_DOUBLE_EQ(makers()->counter("minstd", seed, shape)->state(1000).bytes_per_draw, 0.008);
+  EXPECT_DOUBLE_EQ(makers()->counter("parisi-rapuano", seed, shape)->state(1000).bytes_per_draw, 16);
+  EXPECT_DOUBLE_EQ(makers()->filler("minstd", 8000, seed, shape)->state().bytes_per_draw, 1);
 }
 
 TEST_P(Fill, MeasuresWriting) {
-  for (const bool by_kernel : {false, true}) EXPECT_GT(makers_->write_bandwidth(0, 1 << 20, by_kernel, 3), 0);
-  EXPECT_GT(makers_->resident_threads(0), 0);
+  for (const bool by_kernel : {false, true}) EXPECT_GT(makers()->write_bandwidth(0, 1 << 20, by_kernel, 3), 0);
+  EXPECT_GT(makers()->resident_threads(0), 0);
 }
 
 TEST_P(Fill, RefusesWhatItCannotDo) {
   const auto refusal = [this](const std::string& generator, std::int64_t elements, const Shape& shape) -> std::string {
     try {
-      makers_->filler(generator, elements, seed, shape);
+      makers()->filler(generator, elements, seed, shape);
     } catch (const InvalidInput& refused) {
       return refused.what();
     }
@@ -294,14 +288,7 @@ TEST_F(CurandFill, RefusesMoreThanMtgp32Has) {
 }
 #endif
 
-std::vector<std::string> platform_names() {
-  std::vector<std::string> names;
-  for (const Platform& platform : platforms()) names.push_back(platform.name);
-  return names;
-}
-
-const auto name_of = [](const testing::TestParamInfo<std::string>& info) { return info.param; };
-INSTANTIATE_TEST_SUITE_P(Numbers, Fill, testing::ValuesIn(platform_names()), name_of);
+INSTANTIATE_TEST_SUITE_P(Numbers, Fill, testing::ValuesIn(names_of(platforms())), by_name);
 
 }  // namespace
 }  // namespace psflip::prng

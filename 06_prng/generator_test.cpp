@@ -25,6 +25,7 @@
 #include "06_prng/parisi_rapuano.hpp"
 #include "06_prng/philox.hpp"
 #include "06_prng/poster.hpp"
+#include "app/platform_test.hpp"
 #include "app/platforms.hpp"
 #include "gpu/constants.hpp"
 #include "random/streams.hpp"
@@ -630,17 +631,7 @@ const std::vector<Platform>& platforms() {
   return all;
 }
 
-class Kernels : public testing::TestWithParam<std::string> {
- protected:
-  void SetUp() override {
-    const auto found = std::ranges::find(platforms(), GetParam(), &Platform::name);
-    ASSERT_NE(found, platforms().end());
-    platform_ = &*found;
-    if (platform_->devices().empty()) GTEST_SKIP() << "no " << GetParam() << " device here";
-  }
-
-  const Platform* platform_ = nullptr;
-};
+class Kernels : public PlatformTest<platforms> {};
 
 TEST_P(Kernels, PassEveryCheck) {
   for (const Kind kind : kinds) {
@@ -677,14 +668,7 @@ TEST_P(Kernels, HaveTheNumbersOfTheDefinitionForAThousandStreams) {
   }
 }
 
-std::vector<std::string> platform_names() {
-  std::vector<std::string> all;
-  for (const Platform& platform : platforms()) all.push_back(platform.name);
-  return all;
-}
-
-const auto name_of_platform = [](const testing::TestParamInfo<std::string>& info) { return info.param; };
-INSTANTIATE_TEST_SUITE_P(Numbers, Kernels, testing::ValuesIn(platform_names()), name_of_platform);
+INSTANTIATE_TEST_SUITE_P(Numbers, Kernels, testing::ValuesIn(names_of(platforms())), by_name);
 
 }  // namespace
 }  // namespace psflip::prng

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "07_amsc/observe_test.hpp"
+#include "app/platform_test.hpp"
 #include "app/platforms.hpp"
 #include "spin_glass/problem.hpp"
 #include "spin_glass/simulation.hpp"
@@ -121,15 +122,8 @@ std::vector<Packing> packings(const Problem& problem) {
   return all;
 }
 
-class Observe : public testing::TestWithParam<std::string> {
+class Observe : public PlatformTest<platforms> {
  protected:
-  void SetUp() override {
-    const auto found = std::ranges::find(platforms(), GetParam(), &Platform::name);
-    ASSERT_NE(found, platforms().end());
-    platform_ = &*found;
-    if (platform_->devices().empty()) GTEST_SKIP() << "no " << GetParam() << " device here";
-  }
-
   void expect_host_observables(const Problem& problem, const std::vector<Packing>& ways, std::int64_t half_sweeps) {
     SCOPED_TRACE("after " + std::to_string(half_sweeps) + " half-sweeps");
     expect_host_observables(problem, ways, after_sweeps(problem, half_sweeps));
@@ -155,8 +149,6 @@ class Observe : public testing::TestWithParam<std::string> {
       }
     }
   }
-
-  const Platform* platform_ = nullptr;
 };
 
 TEST_P(Observe, AgreesWithTheHostHoweverSamplesArePacked) {
@@ -226,14 +218,7 @@ TEST_P(Observe, AgreesWithTheDefinitionOfCorrelations) {
   }
 }
 
-std::vector<std::string> platform_names() {
-  std::vector<std::string> names;
-  for (const Platform& platform : platforms()) names.push_back(platform.name);
-  return names;
-}
-
-const auto name_of = [](const testing::TestParamInfo<std::string>& info) { return info.param; };
-INSTANTIATE_TEST_SUITE_P(Packed, Observe, testing::ValuesIn(platform_names()), name_of);
+INSTANTIATE_TEST_SUITE_P(Packed, Observe, testing::ValuesIn(names_of(platforms())), by_name);
 
 }  // namespace
 }  // namespace psflip::amsc

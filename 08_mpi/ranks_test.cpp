@@ -19,6 +19,7 @@
 
 #include "08_mpi/ranks.hpp"
 #include "app/invalid_input.hpp"
+#include "app/platform_test.hpp"
 #include "spin_glass/observables.hpp"
 #include "spin_glass/platforms.hpp"
 #include "spin_glass/simulation.hpp"
@@ -91,15 +92,8 @@ std::vector<State> expected_after(const Problem& problem, const Numbers& numbers
   return states;
 }
 
-class Slabs : public testing::TestWithParam<std::string> {
+class Slabs : public PlatformTest<platforms> {
  protected:
-  void SetUp() override {
-    const auto found = std::ranges::find(platforms(), GetParam(), &Platform::name);
-    ASSERT_NE(found, platforms().end());
-    platform_ = &*found;
-    if (platform_->devices().empty()) GTEST_SKIP() << "no " << GetParam() << " device here";
-  }
-
   std::unique_ptr<Simulation> make(const Problem& problem, const Launch& launch = {}) const {
     return platform_->make_simulation(problem, launch);
   }
@@ -151,8 +145,6 @@ class Slabs : public testing::TestWithParam<std::string> {
            (launch.transport ? std::string(name(*launch.transport)) : "left to the stage") + ", words of " +
            std::to_string(launch.samples_per_word.value_or(0));
   }
-
-  const Platform* platform_ = nullptr;
 };
 
 /// All sizes, samples and replicas. Generators, words and transports take turns, so that each meets each of those.
@@ -335,14 +327,7 @@ TEST_P(Slabs, SayHowTheyTravel) {
               StartsWith(start + ", transport " + std::string(name(*chosen->launch().transport)) + ": "));
 }
 
-std::vector<std::string> platform_names() {
-  std::vector<std::string> names;
-  for (const Platform& platform : platforms()) names.push_back(platform.name);
-  return names;
-}
-
-const auto name_of = [](const testing::TestParamInfo<std::string>& platform) { return platform.param; };
-INSTANTIATE_TEST_SUITE_P(Ranks, Slabs, testing::ValuesIn(platform_names()), name_of);
+INSTANTIATE_TEST_SUITE_P(Ranks, Slabs, testing::ValuesIn(names_of(platforms())), by_name);
 
 }  // namespace
 }  // namespace psflip::spin_glass

@@ -22,6 +22,7 @@
 #include "06_prng/linear_solver/walks.hpp"
 #include "06_prng/linear_solver/xorwow.hpp"
 #include "app/invalid_input.hpp"
+#include "app/platform_test.hpp"
 #include "gpu/device.hpp"
 
 namespace psflip::linear {
@@ -201,31 +202,25 @@ struct Backend {
   double (*pair_chi_squared)(const Request&, std::int64_t, int);
 };
 
-const std::vector<Backend> backends = {
+const std::vector<Backend>& platforms() {
+  static const std::vector<Backend> all = {
 #if PSFLIP_HAS_GPU
     {"gpu", gpu::devices, gpu::walk, gpu::pair_chi_squared},
 #endif
 #if PSFLIP_HAS_CPU
     {"cpu", cpu::devices, cpu::walk, cpu::pair_chi_squared},
 #endif
-};
+  };
+  return all;
+}
 
-class Walks : public testing::TestWithParam<std::string> {
+class Walks : public PlatformTest<platforms> {
  protected:
-  void SetUp() override {
-    const auto found = std::ranges::find(backends, GetParam(), &Backend::name);
-    ASSERT_NE(found, backends.end());
-    if (found->devices().empty()) GTEST_SKIP() << "no " << GetParam() << " device here";
-    backend_ = &*found;
-  }
-
   Outcome walk(const Scaled& system, const Request& request) const {
-    return backend_->walk(tables_for(system, request.method), system, request, 0);
+    return platform_->walk(tables_for(system, request.method), system, request, 0);
   }
 
   bool on_gpu() const { return GetParam() == "gpu"; }
-
-  const Backend* backend_ = nullptr;
 };
 
 double largest(const std::vector<double>& x) {
@@ -517,7 +512,7 @@ TEST_P(Walks, LeaveTheKnownResiduals) {
   const Tables line_tables = tables_for(line, Method::adjoint);
   Request request;
   request.histories = 9984;
-  const Outcome outcome = backend_->walk(line_tables, line, request, 0);
+  const Outcome outcome = platform_->walk(line_tables, line, request, 0);
   EXPECT_NEAR(residual(line, outcome.x), 12.39, 0.15);
   EXPECT_EQ(outcome.steps, 93 * 9984);
 
@@ -530,11 +525,11 @@ TEST_P(Walks, LeaveTheKnownResiduals) {
 
   if (!on_gpu()) return;
   request.histories = 10'000'000;
-  EXPECT_NEAR(residual(line, backend_->walk(line_tables, line, request, 0).x), 0.3912, 0.001);
+  EXPECT_NEAR(residual(line, platform_->walk(line_tables, line, request, 0).x), 0.3912, 0.001);
   EXPECT_NEAR(residual(square, walk(square, request).x), 0.091, 0.003);
   request.generator = Generator::xorwow;
   request.seeding = Seeding::consecutive;
-  EXPECT_NEAR(residual(line, backend_->walk(line_tables, line, request, 0).x), 0.408, 0.01);
+  EXPECT_NEAR(residual(line, platform_->walk(line_tables, line, request, 0).x), 0.408, 0.01);
 }
 
 // ---- Seeding
@@ -546,7 +541,7 @@ TEST_P(Walks, FirstTwoNumbersOfBadSeedsDependOnEachOther) {
     request.generator = generator;
     request.seeding = seeding;
     request.discard = discard;
-    return backend_->pair_chi_squared(request, streams, 0);
+    return platform_->pair_chi_squared(request, streams, 0);
   };
   const auto independent = testing::AllOf(testing::Gt(1 - 5 * 0.142), testing::Lt(1 + 5 * 0.142));
   // 32 bits are too few, whether they are consecutive or random. The cure is one number, or the other 32 bits.
@@ -637,20 +632,14 @@ TEST_P(Walks, RefuseWhatTheyCannotDo) {
 
   Scaled wrong = system;
   wrong.b.pop_back();
-  EXPECT_THROW(backend_->walk(tables(system.h), wrong, {}, 0), InvalidInput);
+  EXPECT_THROW(platform_->walk(tables(system.h), wrong, {}, 0), InvalidInput);
   wrong.b.assign(9, 0);
   EXPECT_THROW(walk(wrong, {}), InvalidInput);
   Request few;
-  EXPECT_THROW(backend_->pair_chi_squared(few, 999, 0), InvalidInput);
+  EXPECT_THROW(platform_->pair_chi_squared(few, 999, 0), InvalidInput);
 }
 
-std::vector<std::string> platform_names() {
-  std::vector<std::string> all;
-  for (const Backend& backend : backends) all.push_back(backend.name);
-  return all;
-}
-const auto name_of = [](const testing::TestParamInfo<std::string>& info) { return info.param; };
-INSTANTIATE_TEST_SUITE_P(Walks, Walks, testing::ValuesIn(platform_names()), name_of);
+INSTANTIATE_TEST_SUITE_P(Walks, Walks, testing::ValuesIn(names_of(platforms())), by_name);
 
 // ---- XORWOW, on the host
 

@@ -25,18 +25,17 @@ function(psflip_add_stage model engine)
     target_link_libraries(${platforms} PUBLIC psflip_device)
   endif()
 
-  add_executable(${stage}_${model} ${shared}/main.cpp)
-  add_executable(${stage}_${model}_test ${shared}/test.cpp ${arg_TEST})
-  add_executable(${stage}_${model}_benchmark ${shared}/benchmark.cpp)
+  add_executable(${stage}_${model})
+  add_executable(${stage}_${model}_test ${arg_TEST})
+  add_executable(${stage}_${model}_benchmark)
   foreach(program IN ITEMS ${model} ${model}_test ${model}_benchmark)
     set_target_properties(${stage}_${program} PROPERTIES OUTPUT_NAME ${program}
                           RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/${stage})
     target_link_libraries(${stage}_${program} PRIVATE ${platforms} ${arg_START} psflip_start)
   endforeach()
-  target_link_libraries(${stage}_${model} PRIVATE psflip_${model}_program)
-  target_link_libraries(${stage}_${model}_test PRIVATE ${model}_reference $<TARGET_NAME_IF_EXISTS:${model}_physics>
-                        psflip_test_main)
-  target_link_libraries(${stage}_${model}_benchmark PRIVATE psflip_benchmark)
+  target_link_libraries(${stage}_${model} PRIVATE psflip_${model}_main psflip_${model}_program)
+  target_link_libraries(${stage}_${model}_test PRIVATE psflip_${model}_test)
+  target_link_libraries(${stage}_${model}_benchmark PRIVATE psflip_${model}_benchmark)
 
   set(spared "")
   if(PSFLIP_SANITIZE MATCHES thread)  # minutes for averages, which show no race that the comparison of bits does not
@@ -45,7 +44,8 @@ function(psflip_add_stage model engine)
   if(arg_REFERENCE)
     add_test(NAME ${stage}.${model} COMMAND ${stage}_${model}_test --gtest_filter=*${spared})
   else()
-    psflip_add_platform_tests(${stage}.${model} ${stage}_${model}_test */cpu${spared} */gpu)
+    psflip_add_platform_tests(${stage}.${model} ${stage}_${model}_test */cpu${spared} */gpu
+                              ONCE *Physics* *VeryMany* *VeryLarge* *ObservesAsTheHostDoes*)
   endif()
   if(NOT arg_START)  # whoever starts its programs in its own way tests them in its own way
     add_test(NAME ${stage}.${model}_program
@@ -54,12 +54,13 @@ function(psflip_add_stage model engine)
 endfunction()
 
 # psflip_add_platform_tests(name program on_cpu on_gpu [LAUNCHER command ...] [SCHEDULES schedule ...]
-#                           [ENVIRONMENT variable=value ...] [PROCESSORS number]):
+#                           [ENVIRONMENT variable=value ...] [PROCESSORS number] [ONCE pattern ...]):
 # <name>.cpu.<schedule> for each schedule, and <name>.gpu, as far as this build has the platforms. on_cpu and on_gpu are
 # Google Test filters; an empty one: no such test. LAUNCHER is what the program is started by, mpirun -n 2 say, and
-# PROCESSORS how many it keeps busy. SCHEDULES are all three unless some are named.
+# PROCESSORS how many it keeps busy. SCHEDULES are all three unless some are named. ONCE are patterns of tests that take
+# long and say little about the order of threads: on the CPU they are in the last schedule only.
 function(psflip_add_platform_tests name program on_cpu on_gpu)
-  cmake_parse_arguments(PARSE_ARGV 4 arg "" "PROCESSORS" "LAUNCHER;SCHEDULES;ENVIRONMENT")
+  cmake_parse_arguments(PARSE_ARGV 4 arg "" "PROCESSORS" "LAUNCHER;SCHEDULES;ENVIRONMENT;ONCE")
   if(NOT arg_SCHEDULES)
     set(arg_SCHEDULES forward reversed shuffled)
   endif()
@@ -68,8 +69,18 @@ function(psflip_add_platform_tests name program on_cpu on_gpu)
   endif()
   set(command ${arg_LAUNCHER} $<TARGET_FILE:${program}>)
   if(PSFLIP_HAS_CPU AND on_cpu)
+    list(JOIN arg_ONCE : once)
+    list(GET arg_SCHEDULES -1 last)
     foreach(schedule IN LISTS arg_SCHEDULES)
-      add_test(NAME ${name}.cpu.${schedule} COMMAND ${command} --gtest_filter=${on_cpu})
+      set(filter ${on_cpu})
+      if(once AND NOT schedule STREQUAL last)
+        if(filter MATCHES -)  # what follows the first hyphen is left out
+          string(APPEND filter :${once})
+        else()
+          string(APPEND filter -${once})
+        endif()
+      endif()
+      add_test(NAME ${name}.cpu.${schedule} COMMAND ${command} --gtest_filter=${filter})
       set_tests_properties(${name}.cpu.${schedule} PROPERTIES PROCESSORS ${arg_PROCESSORS}
                            ENVIRONMENT "PSFLIP_SCHEDULE=${schedule};${arg_ENVIRONMENT}")
     endforeach()

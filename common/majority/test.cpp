@@ -1,5 +1,5 @@
-// The test that every stage of the 2D model passes, compiled once a stage and run on each of its platforms: the same
-// bits as stage 00, whatever the size, the start, the storage and the launch.
+// The test that every stage of the 2D model passes: on each of its platforms the same bits as stage 00, whatever the
+// size, the start, the storage and the launch.
 //
 // ctest runs it a platform and a schedule at a time. By hand:
 //   majority_test                                            all platforms
@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "app/invalid_input.hpp"
+#include "app/platform_test.hpp"
 #include "app/state_hash.hpp"
 #include "majority/lattice.hpp"
 #include "majority/platforms.hpp"
@@ -96,17 +97,8 @@ std::vector<Lattice> structured_starts(std::int64_t n) {
   };
 }
 
-class Engine : public testing::TestWithParam<std::string> {
+class Engine : public PlatformTest<platforms> {
  protected:
-  void SetUp() override {
-    const auto found = std::ranges::find(platforms(), GetParam(), &Platform::name);
-    ASSERT_NE(found, platforms().end());
-    platform_ = &*found;
-    if (platform_->devices().empty()) {
-      GTEST_SKIP() << "no " << GetParam() << " device here";
-    }
-  }
-
   std::unique_ptr<Simulation> make(std::int64_t size, const Launch& launch) const {
     return platform_->make_simulation(size, launch);
   }
@@ -166,8 +158,6 @@ class Engine : public testing::TestWithParam<std::string> {
       ASSERT_TRUE(same(simulation->spins(), expected));
     }
   }
-
-  const Platform* platform_ = nullptr;
 };
 
 /// Stage 00 against itself would prove nothing; majority_test.cpp there says what it is compared with.
@@ -313,18 +303,13 @@ TEST_P(EngineAgainstReference, AgreesAfterManySteps) {
 }
 
 std::vector<std::string> platform_names(bool with_reference) {
-  std::vector<std::string> names;
-  for (const Platform& platform : platforms()) {
-    if (with_reference || platform.name != "reference") {
-      names.push_back(platform.name);
-    }
-  }
+  std::vector<std::string> names = names_of(platforms());
+  if (!with_reference) std::erase(names, "reference");
   return names;
 }
 
-const auto name_of = [](const testing::TestParamInfo<std::string>& info) { return info.param; };
-INSTANTIATE_TEST_SUITE_P(Majority, Engine, testing::ValuesIn(platform_names(true)), name_of);
-INSTANTIATE_TEST_SUITE_P(Majority, EngineAgainstReference, testing::ValuesIn(platform_names(false)), name_of);
+INSTANTIATE_TEST_SUITE_P(Majority, Engine, testing::ValuesIn(platform_names(true)), by_name);
+INSTANTIATE_TEST_SUITE_P(Majority, EngineAgainstReference, testing::ValuesIn(platform_names(false)), by_name);
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(EngineAgainstReference);
 
 }  // namespace

@@ -1,5 +1,5 @@
-// The test that every stage of the 3D model passes, compiled once a stage and run on each of its platforms: the same
-// bits as stage 00, whatever the size, the samples, the replicas and the launch; and the physics that is known.
+// The test that every stage of the 3D model passes: on each of its platforms the same bits as stage 00, whatever the
+// size, the samples, the replicas and the launch; and the physics that is known.
 //
 // ctest runs it a platform and a schedule at a time. By hand:
 //   spin_glass_test                                            all platforms
@@ -24,6 +24,7 @@
 #include <vector>
 
 #include "app/invalid_input.hpp"
+#include "app/platform_test.hpp"
 #include "random/minstd.hpp"
 #include "random/streams.hpp"
 #include "spin_glass/observables.hpp"
@@ -128,17 +129,10 @@ bool promised_by_kernels(const Problem& problem, const Launch& launch) {
   return false;
 }
 
-#ifndef PSFLIP_HAS_CURAND  // only stage 06 asks whether there is cuRAND
-#define PSFLIP_HAS_CURAND 0
-#endif
-#ifndef PSFLIP_HAS_NCCL  // and only stage 08 for NCCL
-#define PSFLIP_HAS_NCCL 0
-#endif
-
 /// Transports of stage 08 that are there or not as the MPI library and the GPUs are: nothing is promised.
 bool up_to_the_machine(const Launch& launch, const std::string& platform) {
   return stage() == "08_mpi" && platform == "gpu" &&
-         (launch.transport == Transport::mpi || (launch.transport == Transport::nccl && PSFLIP_HAS_NCCL));
+         (launch.transport == Transport::mpi || (launch.transport == Transport::nccl && built_with("nccl")));
 }
 
 /// Whether the stage says that it can do a launch, threads aside: what is asserted about it here.
@@ -197,7 +191,7 @@ int most_threads() { return stage() == "06_prng" ? 256 : is_multispin() ? 512 : 
 /// Whether the stage has the generator on a platform.
 bool promised(Generator generator, const std::string& platform) {
   if (std::ranges::count(curand_generators, generator) > 0) {
-    return stage() == "06_prng" && PSFLIP_HAS_CURAND && platform == "gpu";
+    return built_with("curand") && platform == "gpu";
   }
   return generator == Generator::minstd || stage() == "00_cpu_reference" || stage() == "06_prng" || is_multispin();
 }
@@ -270,17 +264,8 @@ Problem small_problem(std::int64_t size) {
   return {.size = size, .beta = 0.7, .samples = 3, .replicas = 2, .samples_per_stream = 2, .seed = 17};
 }
 
-class Engine : public testing::TestWithParam<std::string> {
+class Engine : public PlatformTest<platforms> {
  protected:
-  void SetUp() override {
-    const auto found = std::ranges::find(platforms(), GetParam(), &Platform::name);
-    ASSERT_NE(found, platforms().end());
-    platform_ = &*found;
-    if (platform_->devices().empty()) {
-      GTEST_SKIP() << "no " << GetParam() << " device here";
-    }
-  }
-
   std::unique_ptr<Simulation> make(const Problem& problem, const Launch& launch) const {
     return platform_->make_simulation(problem, launch);
   }
@@ -322,8 +307,6 @@ class Engine : public testing::TestWithParam<std::string> {
     }
     return launches;
   }
-
-  const Platform* platform_ = nullptr;
 };
 
 /// Stage 00 against itself would prove nothing; spin_glass_test.cpp there says what it is compared with.
@@ -558,29 +541,38 @@ TEST_P(Engine, RefusesToGoOnFromAnotherProblem) {
   refused(0, make(other, {})->state());
 }
 
-/// An engine that can measure where its spins are finds what the host finds.
+/// An engine that can measure where its spins are finds what the host finds in the spins of stage 00.
 TEST_P(Engine, ObservesAsTheHostDoes) {
   for (const std::int64_t size : {4, 6, 8, 10}) {
     for (const auto& [samples, replicas] : {std::pair{1, 1}, {3, 2}, {33, 4}, {65, 5}}) {
       Problem problem = small_problem(size);
       problem.samples = samples;
       problem.replicas = replicas;
-      for (const Launch& launch : launches_for(problem)) {
+      std::vector<State> states;
+      std::vector<std::vector<SampleObservables>> expected;  // of each state, without correlations and with them
+      const auto reference = reference::make_simulation(problem, {});
+      for (const std::int64_t half_sweeps : {0, 3}) {
+        reference->advance(half_sweeps);
+        states.push_back(reference->state());
+        for (const bool correlations : {false, true}) {
+          expected.emplace_back();
+          for (std::int64_t sample = 0; sample < samples; ++sample) {
+            expected.back().push_back(observe(states.back(), sample, sample_couplings(problem, sample), correlations));
+          }
+        }
+      }
+      for (const Launch& launch : samples == 33 && size <= 6 ? launches_for(problem) : indexings_for(problem)) {
+        SCOPED_TRACE(describe(problem) + "; " + describe(launch));
         const auto simulation = make(problem, launch);
-        for (const std::int64_t half_sweeps : {0, 3}) {
-          simulation->advance(half_sweeps);
+        for (std::size_t i = 0; i < states.size(); ++i) {
+          simulation->advance(i == 0 ? 0 : 3);
           for (const bool correlations : {false, true}) {
-            const auto found = simulation->observe(correlations);
-            if (!found) {
-              continue;
-            }
-            const State state = simulation->state();
-            ASSERT_EQ(std::ssize(*found), problem.samples);
-            for (std::int64_t sample = 0; sample < problem.samples; ++sample) {
-              EXPECT_TRUE((*found)[sample] == observe(state, sample, sample_couplings(problem, sample), correlations))
-                  << describe(problem) << "; " << describe(launch) << "; sample " << sample;
+            if (const auto found = simulation->observe(correlations)) {
+              EXPECT_TRUE(*found == expected[2 * i + correlations])
+                  << (correlations ? "with" : "no") << " correlations";
             }
           }
+          EXPECT_TRUE(same(simulation->state(), states[i]));
         }
       }
     }
@@ -636,7 +628,7 @@ TEST_P(Engine, RefusesWhatDoesNotFitAndSaysHowMuchThereIs) {
 }
 
 TEST_P(Engine, ObeysPhysics) {
-  const Effort effort = GetParam() == "cpu" ? Effort::quick : Effort::thorough;
+  const Effort effort = GetParam() == "gpu" ? Effort::thorough : Effort::quick;
   for (const PhysicsCheck& check : physics_checks()) {
     for (const Measurement& measurement :
          check.run([&](const Problem& problem) { return make(problem, {}); }, effort)) {
@@ -939,12 +931,8 @@ TEST_P(EngineAgainstReference, RefusesImpossibleLaunchesByValue) {
 }
 
 std::vector<std::string> platform_names(bool with_reference) {
-  std::vector<std::string> names;
-  for (const Platform& platform : platforms()) {
-    if (with_reference || platform.name != "reference") {
-      names.push_back(platform.name);
-    }
-  }
+  std::vector<std::string> names = names_of(platforms());
+  if (!with_reference) std::erase(names, "reference");
   return names;
 }
 
@@ -954,10 +942,9 @@ std::vector<std::string> platforms_with_curand() {
   return names;
 }
 
-const auto name_of = [](const testing::TestParamInfo<std::string>& info) { return info.param; };
-INSTANTIATE_TEST_SUITE_P(SpinGlass, Engine, testing::ValuesIn(platform_names(true)), name_of);
-INSTANTIATE_TEST_SUITE_P(SpinGlass, EngineWithCurand, testing::ValuesIn(platforms_with_curand()), name_of);
-INSTANTIATE_TEST_SUITE_P(SpinGlass, EngineAgainstReference, testing::ValuesIn(platform_names(false)), name_of);
+INSTANTIATE_TEST_SUITE_P(SpinGlass, Engine, testing::ValuesIn(platform_names(true)), by_name);
+INSTANTIATE_TEST_SUITE_P(SpinGlass, EngineWithCurand, testing::ValuesIn(platforms_with_curand()), by_name);
+INSTANTIATE_TEST_SUITE_P(SpinGlass, EngineAgainstReference, testing::ValuesIn(platform_names(false)), by_name);
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(EngineAgainstReference);
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(EngineWithCurand);
 
