@@ -618,6 +618,61 @@ class StandInKit:
         return self.script
 
 
+class TimedKit:
+    """Has programs for a GPU that take a while to start, and some time for each step: the solution 10 us, a submission
+    what stands in its file."""
+
+    has_solutions = True
+
+    def __init__(self, folder):
+        self.folder, self.tree = folder, folder / "tree"
+        self.script = folder / "program"
+
+    def model(self, stage):
+        return "majority"
+
+    def prepare(self, build, stage, files):
+        pass
+
+    def put(self, files):
+        seconds = float(next(iter(files.values()), b"1e-5"))
+        self.script.write_text(
+            f"#!{sys.executable} -S\nimport sys, time\n"
+            f"time.sleep(0.02 + {seconds} * int(sys.argv[sys.argv.index('--steps') + 1]))\n"
+        )
+        self.script.chmod(0o755)
+
+    def build(self, build, stage, seconds):
+        return sandbox.run(["true"], seconds=seconds)
+
+    def program(self, *which):
+        return self.script
+
+
+class Timing(unittest.TestCase):
+    def speed(self, seconds_a_step):
+        with tempfile.TemporaryDirectory() as folder, unittest.mock.patch.multiple(
+            "lab.grade", LEAST_SECONDS=0.1
+        ), unittest.mock.patch.object(Judge, "expect_gpu"):
+            files = {"03_shared_memory/update.cu": seconds_a_step}
+            return Judge(Task("03_shared_memory"), files, TimedKit(Path(folder)), 20, ()).judge("speed")
+
+    def test_as_fast_as_the_solution(self):
+        part = self.speed(b"1e-5")
+        self.assertTrue(part.passed, part.reason)
+        self.assertGreater(part.share, 0.8)
+
+    def test_much_slower(self):
+        part = self.speed(b"5e-5")
+        self.assertIs(part.passed, False)
+        self.assertRegex(part.reason, r"ps a spin and step, 0\.[0-4]\d times as fast as the reference \(")
+
+    def test_somewhat_slower_costs_points(self):
+        part = self.speed(b"1.6e-5")
+        self.assertTrue(part.passed, part.reason)
+        self.assertLess(part.share, 1)
+
+
 class Judging(unittest.TestCase):
     def judge(self, behaviour, seconds=20):
         folder = tempfile.TemporaryDirectory()

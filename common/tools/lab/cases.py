@@ -144,16 +144,18 @@ def large(task, model, updates):
     """What takes a GPU long enough to be timed, with so many updates of the lattice."""
     if model == "majority":
         return Case(options(size=8192, steps=updates, seed=7))
+    multispin = task.stage[:2] >= "07"
+    size = 64 if multispin else 128
     problem = options(
-        size=128,
+        size=size,
         sweeps=updates,
         seed=7,
         generator=generators(task)[0],
         temperature=1.1,
-        samples=128 if task.stage[:2] >= "07" else 4,
+        samples=128 if multispin else 4,
         replicas=4,
     )
-    return Case(problem, launches(task, 128)[0])
+    return Case(problem, launches(task, size)[0])
 
 
 def updates(case):

@@ -26,6 +26,7 @@ PARTS = ("build", "forward", "reversed", "shuffled", "fresh", "races", "memory",
 SCHEDULES = ("forward", "reversed", "shuffled")
 SPARED = ("Physics", "VeryManySamples", "VeryLarge", "ObservesAsTheHostDoes")  # take long, look at no index
 FULL_SPEED, LEAST_SPEED = 0.8, 0.5  # of the reference's: full points, and passed at all
+FEW_UPDATES, LEAST_SECONDS = 10, 1.0  # of a timed run, and how much longer one with many must take
 BUILD_SECONDS = 900
 TOOLS = ("memcheck", "racecheck", "synccheck")  # of compute-sanitizer
 
@@ -357,17 +358,15 @@ class Judge:
         self.expect_gpu()
         if not self.kit.has_solutions:
             self.make("gpu")
-            own = self.time_of_update(self.kit.program("gpu", self.task.stage, self.model))
+            program = self.kit.program("gpu", self.task.stage, self.model)
+            (own,) = self.times_of_update([program], self.enough_updates(program))
             raise NotHere(f"{own:.3g} ps {self.unit}; the instructor's copy compares it with the reference")
         reference = self.reference_program()
         self.make("gpu")
         program = self.kit.program("gpu", self.task.stage, self.model)
-        theirs, own = [], []
-        for _ in range(3):  # in turn, so that a clock that changes meets both
-            theirs.append(self.time_of_update(reference))
-            own.append(self.time_of_update(program))
-        ratio = min(theirs) / min(own)
-        reason = f"{min(own):.3g} ps {self.unit}, {ratio:.2f} times as fast as the reference ({min(theirs):.3g} ps)"
+        theirs, own = self.times_of_update([reference, program], self.enough_updates(reference))
+        ratio = theirs / own
+        reason = f"{own:.3g} ps {self.unit}, {ratio:.2f} times as fast as the reference ({theirs:.3g} ps)"
         if ratio < LEAST_SPEED:
             raise Failed(
                 Finding(reason, "which neighbours in memory do neighbouring threads read? How many bytes move?")
@@ -389,22 +388,31 @@ class Judge:
         shutil.copy(self.kit.program("gpu", self.task.stage, self.model), copy)
         return copy
 
-    def time_of_update(self, program):
-        """Picoseconds a site of one update of a large lattice: two runs differ by `more` updates, and are timed from
-        outside, so that no clock within the program counts."""
+    def enough_updates(self, program):
+        """So many that a run with them takes LEAST_SECONDS longer."""
+        start, updates = self.seconds_of(program, FEW_UPDATES), 100
+        while updates < 10**7 and self.seconds_of(program, FEW_UPDATES + updates) - start < LEAST_SECONDS:
+            updates *= 4
+        return updates
 
-        def seconds(updates):
-            run = self.run(cases.large(self.task, self.model, updates).command(program, "--device", "gpu", "--json"))
-            finding = diagnose.ended(run, self.source, "the timed program")
-            if finding or run.code != 0:
-                raise Failed(finding or Finding(f"the timed program ended with exit code {run.code}"))
-            return run.seconds
+    def times_of_update(self, programs, updates):
+        """Picoseconds a site of one update of a large lattice, for each program. Two of its runs differ by so many
+        updates, and are timed from outside, so that no clock within the program counts; the programs take turns, so that
+        a clock that changes meets all of them."""
+        short, long = {program: [] for program in programs}, {program: [] for program in programs}
+        for _ in range(3):
+            for program in programs:
+                short[program].append(self.seconds_of(program, FEW_UPDATES))
+                long[program].append(self.seconds_of(program, FEW_UPDATES + updates))
+        sites = cases.updates(cases.large(self.task, self.model, updates))
+        return [max(1e-9, min(long[program]) - min(short[program])) / updates / sites * 1e12 for program in programs]
 
-        few, more = 10, 100
-        start = seconds(few)
-        while (longer := seconds(few + more) - start) < 0.5 and more < 10**7:
-            more *= 4
-        return longer / more / cases.updates(cases.large(self.task, self.model, more)) * 1e12
+    def seconds_of(self, program, updates):
+        run = self.run(cases.large(self.task, self.model, updates).command(program, "--device", "gpu", "--json"))
+        finding = diagnose.ended(run, self.source, "the timed program")
+        if finding or run.code != 0:
+            raise Failed(finding or Finding(f"the timed program ended with exit code {run.code}"))
+        return run.seconds
 
 
 def expected_tests(tree, model, platform):
