@@ -12,7 +12,6 @@ function(psflip_add_stage model engine)
   cmake_parse_arguments(PARSE_ARGV 2 arg "REFERENCE" "START" "TEST")
   cmake_path(GET CMAKE_CURRENT_SOURCE_DIR FILENAME stage)
   set(shared ${PSFLIP_ROOT}/common/${model})
-  psflip_add_reference(${model})
 
   # Objects, not an archive: they and psflip_<model>_program call each other.
   set(platforms ${stage}_${model}_platforms)
@@ -92,12 +91,10 @@ function(psflip_add_platform_tests name program on_cpu on_gpu)
   endif()
 endfunction()
 
-# Stage 00's engine, which every stage of the model is tested against. Made here because a stage can be built without
-# stage 00.
+# Stage 00's engine, which every stage of the model is tested against. Made with the model, because a stage can be built
+# without stage 00.
 function(psflip_add_reference model)
-  if(NOT TARGET ${model}_reference)
-    add_library(${model}_reference STATIC ${PSFLIP_ROOT}/00_cpu_reference/${model}.cpp)
-    target_include_directories(${model}_reference PUBLIC ${PSFLIP_ROOT}/common)
-    target_link_libraries(${model}_reference PUBLIC psflip_${model})
-  endif()
+  add_library(${model}_reference STATIC ${PSFLIP_ROOT}/00_cpu_reference/${model}.cpp)
+  target_include_directories(${model}_reference PUBLIC ${PSFLIP_ROOT}/common)
+  target_link_libraries(${model}_reference PUBLIC psflip_${model})
 endfunction()
