@@ -302,7 +302,7 @@ class LongRuns(InFolder):
             expected, answer = self.uninterrupted(*problem)
             arguments, kills = [*problem, "--json", "--checkpoint", "c", "--checkpoint-every", 40], 0
             while True:
-                code, out, err = self.interrupt(*arguments, within=0.1 + 0.02 * kills)
+                code, out, err = self.interrupt(*arguments, within=0.1 + 0.05 * kills)
                 self.assertIn(code, (0, -signal.SIGKILL), err)
                 if code == 0:
                     break
