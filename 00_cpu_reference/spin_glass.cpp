@@ -39,8 +39,9 @@ struct MinstdStream {
       : engine(static_cast<std::uint32_t>(1 + stream_seed(seed, group, site) % 0x7ffffffe)) {}
   std::uint32_t draw(std::int64_t) { return static_cast<std::uint32_t>(engine()) - 1; }  // 0 .. 2^31 - 3
   std::array<std::uint32_t, 1> history() const {
-    std::minstd_rand0 next = engine;  // the engine shows its state only as text; its next number is 16807 times that
-    return {static_cast<std::uint32_t>(std::uint64_t{next()} * 1407677000 % next.modulus)};  // 16807 * 1407677000 = 1
+    std::minstd_rand0 copy = engine;  // an engine shows its state only as text, but its next number is 16807 times that
+    constexpr std::uint64_t inverse = 1407677000;  // of 16807: their product is 1 modulo 2^31 - 1
+    return {static_cast<std::uint32_t>(copy() * inverse % copy.modulus)};
   }
   void set_history(const std::vector<std::uint32_t>& state) { engine.seed(state[0]); }
 };
