@@ -6,7 +6,6 @@
 
 #include <benchmark/benchmark.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <map>
 #include <memory>
@@ -139,22 +138,22 @@ void check_sizes(const Options& options) {
   }
 }
 
-void add_options(CLI::App& app, Options& options) {
-  app.add_option("--size", options.sizes, "Sites along each side: even")->delimiter(',')->check(whole_number(1));
-  app.add_option("--indexing", options.indexings, "standard, bitwise, standard-grid, sliced, sliced-grid (all)")
-      ->delimiter(',')
-      ->check(CLI::IsMember(names(spin_glass::indexings)).description(""));
-  app.add_option("--load", options.loads, "plain, readonly, texture (all)")
-      ->delimiter(',')
-      ->check(CLI::IsMember(names(spin_glass::loads)).description(""));
-  app.add_option("--threads", options.threads, "Threads of a block; with a grid indexing a whole row at least")
-      ->delimiter(',')
-      ->check(whole_number(1, 1024));
-  app.add_option("--sweeps", options.sweeps, "Updates of all sites in one timed run")->check(whole_number(1));
-  app.add_option("--repetitions", options.repetitions, "Timed runs of each variant")->check(whole_number(1));
-  app.add_option("--device", options.device, "auto, cpu, gpu, or the number of a GPU");
-  app.footer("Options of Google Benchmark (--benchmark_format=json, --benchmark_filter=...) work too.");
-  app.allow_extras();
+void add_options(CommandLine& line, Options& options) {
+  line.option("--size", options.sizes, "Sites along each side: even").delimiter(',').check(whole_number(1));
+  line.option("--indexing", options.indexings, "standard, bitwise, standard-grid, sliced, sliced-grid (all)")
+      .delimiter(',')
+      .check(one_of(names(spin_glass::indexings)));
+  line.option("--load", options.loads, "plain, readonly, texture (all)")
+      .delimiter(',')
+      .check(one_of(names(spin_glass::loads)));
+  line.option("--threads", options.threads, "Threads of a block; with a grid indexing a whole row at least")
+      .delimiter(',')
+      .check(whole_number(1, 1024));
+  line.option("--sweeps", options.sweeps, "Updates of all sites in one timed run").check(whole_number(1));
+  line.option("--repetitions", options.repetitions, "Timed runs of each variant").check(whole_number(1));
+  line.option("--device", options.device, "auto, cpu, gpu, or the number of a GPU");
+  line.footer("Options of Google Benchmark (--benchmark_format=json, --benchmark_filter=...) work too.");
+  line.allow_extras();
 }
 
 }  // namespace
@@ -163,12 +162,12 @@ void add_options(CLI::App& app, Options& options) {
 int main(int argc, char** argv) {
   using namespace psflip::stencil;
   Session session;
-  CLI::App app(
+  psflip::CommandLine line(
       "Times the memory access of a spin-glass update: six neighbours XOR six couplings, stored into the site.",
       "stencil_benchmark");
-  add_options(app, session.options);
-  const int code = psflip::run_program(app, argc, argv, [&app, &session] {
-    psflip::initialise_google_benchmark(app);
+  add_options(line, session.options);
+  const int code = psflip::run_program(line, argc, argv, [&line, &session] {
+    psflip::initialise_google_benchmark(line);
     check_sizes(session.options);
     session.choice = psflip::choose_device(platforms(), session.options.device);
     psflip::describe(psflip::spin_glass::stage(), session.choice.device);

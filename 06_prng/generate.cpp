@@ -2,7 +2,6 @@
 
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
@@ -55,25 +54,24 @@ const std::map<std::string, Source> sources = {{"minstd", Source::minstd},
                                                {"mt19937", Source::mt19937},
                                                {"philox", Source::philox}};
 
-void declare(CLI::App& app, Options& options) {
+void declare(CommandLine& line, Options& options) {
   const auto text = [&](const std::string& name, auto& value, const std::string& type, const std::string& help) {
-    return app.add_option(name, value, help)->type_name(type);
+    return line.option(name, value, help).type(type);
   };
-  const auto one_of = [](std::vector<std::string> names) { return CLI::IsMember(std::move(names)).description(""); };
   text("--generator", options.generator, "G", "minstd, parisi-rapuano, mt19937 or philox (minstd).")
-      ->check(one_of({"minstd", "parisi-rapuano", "mt19937", "philox"}));
+      .check(one_of({"minstd", "parisi-rapuano", "mt19937", "philox"}));
   text("--variant", options.variant, "right|poster", "poster: parisi-rapuano as the poster at GTC 2015 has it, wrong.")
-      ->check(one_of({"right", "poster"}));
+      .check(one_of({"right", "poster"}));
   text("--seeding", options.seeding, "mixed|consecutive",
        "How streams begin: from hashes of the seed and their numbers (mixed), or from S, S + 1, S + 2, ...")
-      ->check(one_of({"mixed", "consecutive"}));
+      .check(one_of({"mixed", "consecutive"}));
   text("--pack", options.pack, "raw|halves",
        "raw: every number as it is, MINSTD's with 31 bits. halves: MINSTD's upper 16 bits, of two numbers together.")
-      ->check(one_of({"raw", "halves"}));
-  text("--streams", options.streams, "N", "Streams, 1 to 16777216 (1).")->check(whole_number(1, 1 << 24));
-  text("--seed", options.seed, "S", "Seed of all streams (1).")->check(whole_number(0));
+      .check(one_of({"raw", "halves"}));
+  text("--streams", options.streams, "N", "Streams, 1 to 16777216 (1).").check(whole_number(1, 1 << 24));
+  text("--seed", options.seed, "S", "Seed of all streams (1).").check(whole_number(0));
   text("--count", options.count, "C", "Numbers to write; without it they end when nobody reads them any more.")
-      ->check(whole_number(0));
+      .check(whole_number(0));
   text("--device", options.device, "auto|cpu|gpu|N", "Where to draw: the best there is (auto), or GPU number N.");
 }
 
@@ -154,12 +152,12 @@ void work(const Options& options) {
 
 int main(int argc, char** argv) {
   using namespace psflip;
-  CLI::App app(
+  CommandLine line(
       "Writes random numbers as raw little-endian 32-bit words to standard output: number 0 of all streams, then\n"
       "number 1 of all, and so on.",
       "generate");
   prng::Options options;
-  prng::declare(app, options);
-  app.footer("For instance: generate --generator philox --streams 65536 | dieharder -g 200 -d 0");
-  return run_program(app, argc, argv, [&] { prng::work(options); });
+  prng::declare(line, options);
+  line.footer("For instance: generate --generator philox --streams 65536 | dieharder -g 200 -d 0");
+  return run_program(line, argc, argv, [&] { prng::work(options); });
 }

@@ -8,7 +8,6 @@
 
 #include <benchmark/benchmark.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -362,31 +361,31 @@ void check_generators(const Options& options) {
   }
 }
 
-void add_options(CLI::App& app, Options& options) {
-  app.add_option("--tasks", options.tasks, "fill, count, write: an array of floats, odd numbers, bandwidths (all)")
-      ->delimiter(',')
-      ->check(CLI::IsMember(tasks).description(""));
-  app.add_option("--generators", options.generators, "minstd, mt19937, curand-xorwow, ... (all)")->delimiter(',');
-  app.add_option("--elements", options.elements, "Floats to fill (2^29; 2^22 on a CPU)")
-      ->check(whole_number(1, std::int64_t{1} << 40));
-  app.add_option("--streams", options.streams, "Streams that fill (2^14 to 2^22; 2^12 on a CPU)")
-      ->delimiter(',')
-      ->check(whole_number(1, 1 << 30));
-  app.add_option("--per-thread", options.per_thread, "Streams of a thread: 1, 2, 4 (all); cuRAND's have one")
-      ->delimiter(',')
-      ->check(CLI::IsMember(std::vector<int>{1, 2, 4}).description(""));
-  app.add_option("--blocks", options.blocks, "Blocks that count (64 and what fills the device)")
-      ->delimiter(',')
-      ->check(whole_number(1, 1 << 18));
-  app.add_option("--threads", options.threads, "Threads of a block (256)")->check(whole_number(1, 1024));
-  app.add_option("--draws", options.draws, "Numbers of a stream in one counting launch (2^15; 2^8 on a CPU)")
-      ->check(whole_number(1, std::numeric_limits<std::uint32_t>::max()));
-  app.add_option("--launches", options.launches, "Counting launches in a timed run (10)")->check(whole_number(1, 1000));
-  app.add_option("--seed", options.seed, "Seed (1)")->check(whole_number(0));
-  app.add_option("--repetitions", options.repetitions, "Timed runs of each variant (3)")->check(whole_number(1, 1000));
-  app.add_option("--device", options.device, "auto, cpu, gpu, or the number of a GPU");
-  app.footer("Options of Google Benchmark (--benchmark_format=json, --benchmark_filter=...) work too.");
-  app.allow_extras();
+void add_options(CommandLine& line, Options& options) {
+  line.option("--tasks", options.tasks, "fill, count, write: an array of floats, odd numbers, bandwidths (all)")
+      .delimiter(',')
+      .check(one_of(tasks));
+  line.option("--generators", options.generators, "minstd, mt19937, curand-xorwow, ... (all)").delimiter(',');
+  line.option("--elements", options.elements, "Floats to fill (2^29; 2^22 on a CPU)")
+      .check(whole_number(1, std::int64_t{1} << 40));
+  line.option("--streams", options.streams, "Streams that fill (2^14 to 2^22; 2^12 on a CPU)")
+      .delimiter(',')
+      .check(whole_number(1, 1 << 30));
+  line.option("--per-thread", options.per_thread, "Streams of a thread: 1, 2, 4 (all); cuRAND's have one")
+      .delimiter(',')
+      .check(one_of({"1", "2", "4"}));
+  line.option("--blocks", options.blocks, "Blocks that count (64 and what fills the device)")
+      .delimiter(',')
+      .check(whole_number(1, 1 << 18));
+  line.option("--threads", options.threads, "Threads of a block (256)").check(whole_number(1, 1024));
+  line.option("--draws", options.draws, "Numbers of a stream in one counting launch (2^15; 2^8 on a CPU)")
+      .check(whole_number(1, std::numeric_limits<std::uint32_t>::max()));
+  line.option("--launches", options.launches, "Counting launches in a timed run (10)").check(whole_number(1, 1000));
+  line.option("--seed", options.seed, "Seed (1)").check(whole_number(0));
+  line.option("--repetitions", options.repetitions, "Timed runs of each variant (3)").check(whole_number(1, 1000));
+  line.option("--device", options.device, "auto, cpu, gpu, or the number of a GPU");
+  line.footer("Options of Google Benchmark (--benchmark_format=json, --benchmark_filter=...) work too.");
+  line.allow_extras();
 }
 
 }  // namespace
@@ -395,10 +394,11 @@ void add_options(CLI::App& app, Options& options) {
 int main(int argc, char** argv) {
   using namespace psflip::prng;
   Session session;
-  CLI::App app("Times random numbers: filling an array, counting odd ones, ours and cuRAND's.", "prng_benchmark");
-  add_options(app, session.options);
-  const int code = psflip::run_program(app, argc, argv, [&app, &session] {
-    psflip::initialise_google_benchmark(app);
+  psflip::CommandLine line("Times random numbers: filling an array, counting odd ones, ours and cuRAND's.",
+                           "prng_benchmark");
+  add_options(line, session.options);
+  const int code = psflip::run_program(line, argc, argv, [&line, &session] {
+    psflip::initialise_google_benchmark(line);
     check_generators(session.options);
     session.choice = psflip::choose_device(platforms(), session.options.device);
     fill_in(session);

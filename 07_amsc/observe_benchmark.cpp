@@ -5,7 +5,6 @@
 
 #include <benchmark/benchmark.h>
 
-#include <CLI/CLI.hpp>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -120,19 +119,19 @@ void register_benchmarks(Session& session) {
   }
 }
 
-void add_options(CLI::App& app, Options& options) {
+void add_options(CommandLine& line, Options& options) {
   Problem& problem = options.problem;
-  app.add_option("--size", options.sizes, "Sites along each side: even")->delimiter(',')->check(whole_number(1));
-  app.add_option("--samples", problem.samples, "Realisations of the couplings")->check(whole_number(1));
-  app.add_option("--replicas", problem.replicas, "Copies of each sample")->check(whole_number(1));
-  app.add_option("--samples-per-stream", problem.samples_per_stream, "Samples that share random numbers")
-      ->check(whole_number(1));
-  app.add_option("--samples-per-word", options.samples_per_word, "Samples that are bits of one word")->delimiter(',');
-  app.add_option("--sweeps", options.sweeps, "Sweeps to compare with")->check(whole_number(1, 1 << 30));
-  app.add_option("--repetitions", options.repetitions, "Timed measurements of each kind")->check(whole_number(1));
-  app.add_option("--device", options.device, "auto, cpu, gpu, or the number of a GPU");
-  app.footer("Options of Google Benchmark (--benchmark_format=json, --benchmark_filter=...) work too.");
-  app.allow_extras();
+  line.option("--size", options.sizes, "Sites along each side: even").delimiter(',').check(whole_number(1));
+  line.option("--samples", problem.samples, "Realisations of the couplings").check(whole_number(1));
+  line.option("--replicas", problem.replicas, "Copies of each sample").check(whole_number(1));
+  line.option("--samples-per-stream", problem.samples_per_stream, "Samples that share random numbers")
+      .check(whole_number(1));
+  line.option("--samples-per-word", options.samples_per_word, "Samples that are bits of one word").delimiter(',');
+  line.option("--sweeps", options.sweeps, "Sweeps to compare with").check(whole_number(1, 1 << 30));
+  line.option("--repetitions", options.repetitions, "Timed measurements of each kind").check(whole_number(1));
+  line.option("--device", options.device, "auto, cpu, gpu, or the number of a GPU");
+  line.footer("Options of Google Benchmark (--benchmark_format=json, --benchmark_filter=...) work too.");
+  line.allow_extras();
 }
 
 }  // namespace
@@ -141,11 +140,11 @@ void add_options(CLI::App& app, Options& options) {
 int main(int argc, char** argv) {
   using namespace psflip::spin_glass;
   Session session;
-  CLI::App app("Times a measurement of all samples, with and without the correlations of their overlaps.",
-               "observe_benchmark");
-  add_options(app, session.options);
-  const int code = psflip::run_program(app, argc, argv, [&app, &session] {
-    psflip::initialise_google_benchmark(app);
+  psflip::CommandLine line("Times a measurement of all samples, with and without the correlations of their overlaps.",
+                           "observe_benchmark");
+  add_options(line, session.options);
+  const int code = psflip::run_program(line, argc, argv, [&line, &session] {
+    psflip::initialise_google_benchmark(line);
     session.choice = psflip::choose_device(platforms(), session.options.device);
     psflip::describe(stage(), session.choice.device);
     benchmark::AddCustomContext("psflip_samples", std::to_string(session.options.problem.samples));

@@ -4,7 +4,6 @@
 /// Wrong bits end it. The state K sweeps after the start is too large to be brought to one rank, so that the energies,
 /// magnetisations and overlaps of all samples then are what is compared: `check` is their hash.
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -137,27 +136,27 @@ void work(const Options& options) {
 }
 
 int program(int argc, char** argv) {
-  CLI::App app("Times sweeps of the 3D spin glass on many ranks, and their parts. Prints JSON.", "scaling");
+  CommandLine line("Times sweeps of the 3D spin glass on many ranks, and their parts. Prints JSON.", "scaling");
   Options options;
-  const auto one_of = [](const auto& values) {
+  const auto one_of_all = [](const auto& values) {
     std::vector<std::string> names;
     for (const auto value : values) names.emplace_back(name(value));
-    return CLI::IsMember(names);
+    return one_of(names);
   };
-  app.add_option("--size", options.sizes, "L, those to time")->delimiter(',')->check(whole_number(4));
-  app.add_option("--transport", options.transports, "Those to time (the fastest)")
-      ->delimiter(',')
-      ->check(one_of(transports));
-  app.add_option("--samples", options.samples, "Realisations of the couplings (128)")->check(whole_number(1));
-  app.add_option("--replicas", options.replicas, "Copies of each (4)")->check(whole_number(1));
-  app.add_option("--samples-per-stream", options.samples_per_stream, "Samples that share random numbers (128)")
-      ->check(whole_number(1));
-  app.add_option("--generator", options.generator, "Of the draws (philox)")->check(one_of(generators));
-  app.add_option("--repetitions", options.repetitions, "Timed runs, of which the median is told (5)")
-      ->check(whole_number(1));
-  app.add_option("--seconds", options.seconds, "Of a timed run, about (0.1)")->check(CLI::PositiveNumber);
-  app.add_option("--device", options.device, "auto, cpu, gpu, or the number of rank 0's GPU (auto)");
-  return run_program(app, argc, argv, [&] { work(options); });
+  line.option("--size", options.sizes, "L, those to time").delimiter(',').check(whole_number(4));
+  line.option("--transport", options.transports, "Those to time (the fastest)")
+      .delimiter(',')
+      .check(one_of_all(transports));
+  line.option("--samples", options.samples, "Realisations of the couplings (128)").check(whole_number(1));
+  line.option("--replicas", options.replicas, "Copies of each (4)").check(whole_number(1));
+  line.option("--samples-per-stream", options.samples_per_stream, "Samples that share random numbers (128)")
+      .check(whole_number(1));
+  line.option("--generator", options.generator, "Of the draws (philox)").check(one_of_all(generators));
+  line.option("--repetitions", options.repetitions, "Timed runs, of which the median is told (5)")
+      .check(whole_number(1));
+  line.option("--seconds", options.seconds, "Of a timed run, about (0.1)").check(psflip::number(1e-9));
+  line.option("--device", options.device, "auto, cpu, gpu, or the number of rank 0's GPU (auto)");
+  return run_program(line, argc, argv, [&] { work(options); });
 }
 
 }  // namespace

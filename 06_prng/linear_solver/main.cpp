@@ -1,6 +1,5 @@
 /// Solves A x = b by Monte Carlo, and says how good the answer is and what it cost.
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -172,13 +171,13 @@ void work(const Options& options) {
 
 int main(int argc, char** argv) {
   using namespace psflip;
-  CLI::App app(
+  CommandLine line(
       "Solves a system of linear equations, A x = b, by random walks (Neumann, Ulam), and compares the answer with "
       "the\n"
       "exact one.",
       "linear_solver");
   linear::Options options;
-  linear::declare(app, options);
-  app.footer("For instance: linear_solver --matrix lap2d:30,30 --histories 1000000 --compare");
-  return run_program(app, argc, argv, [&] { linear::work(options); });
+  linear::declare(line, options);
+  line.footer("For instance: linear_solver --matrix lap2d:30,30 --histories 1000000 --compare");
+  return run_program(line, argc, argv, [&] { linear::work(options); });
 }

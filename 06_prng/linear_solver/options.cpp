@@ -15,7 +15,7 @@ namespace {
 
 /// An option whose values are the names of an enumeration.
 template <class Enumeration>
-void declare_names(CLI::App& app, const std::string& option, Enumeration& value, const std::string& help) {
+void declare_names(CommandLine& line, const std::string& option, Enumeration& value, const std::string& help) {
   const std::vector<std::string>& all = names(value);
   std::string type;
   for (const std::string& name : all) type += (type.empty() ? "" : "|") + name;
@@ -23,9 +23,7 @@ void declare_names(CLI::App& app, const std::string& option, Enumeration& value,
     value = static_cast<Enumeration>(std::ranges::find(all, text) - all.begin());
   };
   const std::string standard = all[static_cast<std::size_t>(value)];
-  app.add_option_function<std::string>(option, set, help + " (" + standard + ").")
-      ->type_name(type)
-      ->check(CLI::IsMember(all).description(""));
+  line.callback(option, set, help + " (" + standard + ").").type(type).check(one_of(all));
 }
 
 /// "12,0.5" of "lap1d:12,0.5": the two parameters after the colon. Throws InvalidInput if they are none.
@@ -62,48 +60,49 @@ Csr make_matrix(const std::string& name) {
 
 }  // namespace
 
-void declare(CLI::App& app, Options& options) {
+void declare(CommandLine& line, Options& options) {
   Request& request = options.request;
   const auto number = [&](const std::string& name, auto& value, const std::string& type, const std::string& help) {
-    return app.add_option(name, value, help)->type_name(type);
+    return line.option(name, value, help).type(type);
   };
   number("--matrix", options.matrix, "M",
          "lap1d:N,s (Laplacian in one dimension, shifted by s), lap2d:nx,ny (in two), diffusion2g (two groups of "
          "neutrons), or a Matrix Market file.")
-      ->required();
+      .required();
   number("--rhs", options.rhs, "ones|sin|FILE",
          "Right-hand side: 1 everywhere, sin(pi i / (N - 1)), or a Matrix Market file in array format (sin with lap1d, "
          "else ones).");
-  declare_names(app, "--method", request.method, "Walks through H^T that add to all of x, or through H, for one entry");
-  declare_names(app, "--estimator", request.estimator, "What a step adds: the weight, or the next step's mean");
+  declare_names(line, "--method", request.method,
+                "Walks through H^T that add to all of x, or through H, for one entry");
+  declare_names(line, "--estimator", request.estimator, "What a step adds: the weight, or the next step's mean");
   number("--histories", request.histories, "M", "Walks; with --method forward, for each entry of x (10000).")
-      ->check(whole_number(1, 1'000'000'000'000'000));
-  number("--max-steps", request.max_steps, "L", "A walk ends after so many steps (100000),")->check(whole_number(0));
+      .check(whole_number(1, 1'000'000'000'000'000));
+  number("--max-steps", request.max_steps, "L", "A walk ends after so many steps (100000),").check(whole_number(0));
   number("--cutoff", request.cutoff, "c", "or when its weight is below c of what it began with; 0: never (1e-9).");
-  declare_names(app, "--generator", request.generator, "Random numbers: Philox4x32-10, or cuRAND's XORWOW");
-  declare_names(app, "--seeding", request.seeding,
+  declare_names(line, "--generator", request.generator, "Random numbers: Philox4x32-10, or cuRAND's XORWOW");
+  declare_names(line, "--seeding", request.seeding,
                 "XORWOW's streams: one seed and subsequences; seeds S, S + 1, ...; random 32 bits; hashed 64 bits");
   number("--discard", request.discard, "k", "First numbers of each stream that are thrown away (0).")
-      ->check(whole_number(0, 1'000'000));
-  number("--batch", request.batch, "1|5", "Numbers of a stream made at a time (1).")->check(whole_number(1, 5));
-  declare_names(app, "--load", request.load, "How the matrix is read");
-  declare_names(app, "--layout", request.layout, "H, P, W and columns apart, or entry by entry");
-  declare_names(app, "--map", request.map, "Forward walks: a thread an entry, or a thread a walk");
-  number("--threads", request.threads, "T", "Threads of a block (256).")->check(whole_number(1, 1024));
+      .check(whole_number(0, 1'000'000));
+  number("--batch", request.batch, "1|5", "Numbers of a stream made at a time (1).").check(whole_number(1, 5));
+  declare_names(line, "--load", request.load, "How the matrix is read");
+  declare_names(line, "--layout", request.layout, "H, P, W and columns apart, or entry by entry");
+  declare_names(line, "--map", request.map, "Forward walks: a thread an entry, or a thread a walk");
+  number("--threads", request.threads, "T", "Threads of a block (256).").check(whole_number(1, 1024));
   number("--per-thread", request.per_thread, "K", "Walks of a thread, one after the other (1).")
-      ->check(whole_number(1, 1 << 20));
+      .check(whole_number(1, 1 << 20));
   number("--groups", request.groups, "G", "Parts of the walks that the standard error is made from (16).")
-      ->check(whole_number(1, 1 << 20));
-  number("--seed", request.seed, "S", "Seed of all streams (42).")->check(whole_number(0));
+      .check(whole_number(1, 1 << 20));
+  number("--seed", request.seed, "S", "Seed of all streams (42).").check(whole_number(0));
   number("--repetitions", options.repetitions, "R", "Runs, of which the one with the median time counts (1).")
-      ->check(whole_number(1, 1000));
+      .check(whole_number(1, 1000));
   number("--device", options.device, "D", "auto, cpu, gpu, or the number of a GPU (auto).");
-  app.add_flag("--radii", options.radii, "Compute the spectral radii to ten digits, not just their side of 1.");
-  app.add_flag("--allow-divergent", options.allow_divergent, "Walk even if a spectral radius is not less than 1.");
-  app.add_flag("--compare", options.compare,
-               "Also time the Neumann series and conjugate gradients up to the same error, on the CPU and the GPU.");
-  app.add_flag("--csv", options.csv, "Print the result as CSV, a line a solver.");
-  app.add_flag("--json", options.json, "Print the result as a JSON object.")->excludes("--csv");
+  line.flag("--radii", options.radii, "Compute the spectral radii to ten digits, not just their side of 1.");
+  line.flag("--allow-divergent", options.allow_divergent, "Walk even if a spectral radius is not less than 1.");
+  line.flag("--compare", options.compare,
+            "Also time the Neumann series and conjugate gradients up to the same error, on the CPU and the GPU.");
+  line.flag("--csv", options.csv, "Print the result as CSV, a line a solver.");
+  line.flag("--json", options.json, "Print the result as a JSON object.").excludes("--csv");
   number("--output", options.output, "FILE", "Write x, its standard error and the exact solution as CSV.");
 }
 

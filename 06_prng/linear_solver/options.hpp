@@ -1,11 +1,11 @@
 /// What the program `linear_solver` can be asked for.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <optional>
 #include <string>
 
 #include "06_prng/linear_solver/walks.hpp"
+#include "app/command_line.hpp"
 
 namespace psflip::linear {
 
@@ -19,7 +19,7 @@ struct Options {
   std::optional<std::string> output;
 };
 
-void declare(CLI::App& app, Options& options);
+void declare(CommandLine& line, Options& options);
 
 /// The right-hand side's name: as given, else "sin" for lap1d and "ones" for all others.
 std::string rhs_name(const Options& options);

@@ -9,6 +9,7 @@
 #include <fstream>
 #include <iterator>
 #include <new>
+#include <optional>
 #include <stdexcept>
 #include <string>
 
@@ -59,13 +60,13 @@ struct Ending {
 
 Ending run(
     std::vector<const char*> arguments, const std::function<void()>& work = [] {}) {
-  CLI::App app("A program.", "prog");
+  CommandLine line("A program.", "prog");
   std::int64_t size = 0;
-  app.add_option("--size", size, "How large.")->check(whole_number(1, 99));
+  line.option("--size", size, "How large.").check(whole_number(1, 99));
   arguments.insert(arguments.begin(), "prog");
   testing::internal::CaptureStdout();
   testing::internal::CaptureStderr();
-  const int exit_code = run_program(app, static_cast<int>(arguments.size()), arguments.data(), work);
+  const int exit_code = run_program(line, static_cast<int>(arguments.size()), arguments.data(), work);
   return {exit_code, testing::internal::GetCapturedStdout(), testing::internal::GetCapturedStderr()};
 }
 
@@ -117,6 +118,97 @@ TEST(RunProgram, EndsWithTheNumberOfASignal) {
   const Ending ending = run({}, [] { throw Interrupted("ended", SIGTERM); });
   EXPECT_EQ(ending.exit_code, 128 + 15);
   EXPECT_EQ(ending.err, "prog: ended\n");
+}
+
+// ---- What a command line can hold
+
+struct Values {
+  std::optional<int> threads;
+  std::uint32_t seed = 42;
+  std::uint64_t large = 1;
+  double seconds = 0.5;
+  std::string device = "auto";
+  std::vector<int> widths{7};
+  std::vector<std::string> files;
+  bool json = false;
+  std::string handed_over;
+};
+
+/// The error, or "".
+std::string parse(std::vector<const char*> arguments, Values& values) {
+  CommandLine line("A program.", "prog");
+  line.option("--threads", values.threads, "");
+  line.option("--seed", values.seed, "").excludes("--threads");
+  line.option("--large", values.large, "");
+  line.option("--seconds", values.seconds, "").check(number(0));
+  line.option("--device", values.device, "").check(one_of({"auto", "cpu"}));
+  line.option("--width", values.widths, "").delimiter(',');
+  line.option("--files", values.files, "");
+  line.flag("--json", values.json, "").needs("--files");
+  line.callback(
+      "--raw", [&](const std::string& text) { values.handed_over = text; }, "");
+  arguments.insert(arguments.begin(), "prog");
+  try {
+    line.parse(static_cast<int>(arguments.size()), arguments.data());
+    return "";
+  } catch (const InvalidInput& error) {
+    return error.what();
+  }
+}
+
+TEST(CommandLine, ReadsEveryKindOfValue) {
+  Values values;
+  EXPECT_EQ(parse({}, values), "");
+  EXPECT_FALSE(values.threads);
+  EXPECT_EQ(values.seed, 42);
+  EXPECT_THAT(values.widths, testing::ElementsAre(7));
+
+  EXPECT_EQ(parse({"--threads", "-3", "--large", "9223372036854775807", "--seconds", "1e-3", "--device", "cpu",
+                   "--width", "8,16", "--files", "a", "b", "--json", "--raw", "0x1"},
+                  values),
+            "");
+  EXPECT_EQ(values.threads, -3);
+  EXPECT_EQ(values.large, 9223372036854775807U);
+  EXPECT_EQ(values.seconds, 1e-3);
+  EXPECT_EQ(values.device, "cpu");
+  EXPECT_THAT(values.widths, testing::ElementsAre(8, 16));
+  EXPECT_THAT(values.files, testing::ElementsAre("a", "b"));
+  EXPECT_TRUE(values.json);
+  EXPECT_EQ(values.handed_over, "0x1");
+}
+
+TEST(CommandLine, RefusesWhatDoesNotFit) {
+  const std::vector<std::vector<const char*>> wrong = {{"--threads", "2147483648"},
+                                                       {"--threads", "1.5"},
+                                                       {"--threads", ""},
+                                                       {"--threads", "1", "2"},
+                                                       {"--threads", "1", "--threads", "2"},
+                                                       {"--seed", "-1"},
+                                                       {"--seed", "4294967296"},
+                                                       {"--seed", "1", "--threads", "1"},
+                                                       {"--large", "-1"},
+                                                       {"--large", "9223372036854775808"},
+                                                       {"--seconds", "nan"},
+                                                       {"--seconds", "1e999"},
+                                                       {"--seconds", "0x1"},
+                                                       {"--seconds", "-0.5"},
+                                                       {"--seconds", ""},
+                                                       {"--device", "gp"},
+                                                       {"--width", "8,x"},
+
+                                                       {"--width"},
+                                                       {"--json"},
+                                                       {"--files"},
+                                                       {"--raw"}};
+  for (const std::vector<const char*>& arguments : wrong) {
+    Values values;
+    EXPECT_THAT(parse(arguments, values), testing::ContainsRegex(arguments.front()))
+        << testing::PrintToString(arguments);
+  }
+  Values values;
+  EXPECT_THAT(parse({"--seconds", "-0.5"}, values), testing::StartsWith("--seconds: -0.5 is less than 0;"));
+  EXPECT_THAT(parse({"--device", "gp"}, values), testing::StartsWith("--device: gp not in {auto,cpu};"));
+  EXPECT_THAT(parse({"--seed", "-1"}, values), testing::StartsWith("--seed: -1 is not a whole number from 0 to 42949"));
 }
 
 // ---- Signals

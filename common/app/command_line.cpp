@@ -1,14 +1,17 @@
 #include "app/command_line.hpp"
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
+#include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <exception>
 #include <iostream>
 #include <new>
 #include <stdexcept>
-#include <string>
+#include <utility>
 
 #include "app/interruption.hpp"
 #include "app/invalid_input.hpp"
@@ -16,10 +19,23 @@
 namespace psflip {
 namespace {
 
-int fail(const CLI::App& app, std::string message, int exit_code) {
-  // Some of CLI11's and the libraries' messages span lines.
+/// Whether all of the text is a number, which is then in `number`.
+template <class T>
+bool read(const std::string& text, T& number) {
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, number);
+  return error == std::errc() && stop == end;
+}
+
+template <class T>
+void convert_number(const std::string& text, T& value) {
+  if (!read(text, value)) throw InvalidInput(text + " is not a number that fits here");  // a check came before
+}
+
+int fail(const std::string& program, std::string message, int exit_code) {
+  // Some of the libraries' messages span lines.
   std::replace(message.begin(), message.end(), '\n', ' ');
-  std::fprintf(stderr, "%s: %s\n", app.get_name().c_str(), message.c_str());
+  std::fprintf(stderr, "%s: %s\n", program.c_str(), message.c_str());
   return exit_code;
 }
 
@@ -32,43 +48,124 @@ void flush_standard_output() {
 
 }  // namespace
 
-int run_program(CLI::App& app, int argc, const char* const* argv, const std::function<void()>& work) noexcept {
+Check whole_number(std::int64_t least, std::int64_t most) {
+  using Limits = std::numeric_limits<std::int64_t>;
+  std::string allowed = "a whole number";
+  if (most != Limits::max())
+    allowed += " from " + std::to_string(least) + " to " + std::to_string(most);
+  else if (least != Limits::min())
+    allowed += " >= " + std::to_string(least);
+  return [=](const std::string& text) {
+    std::int64_t number = 0;
+    const bool decimal = read(text, number) && text == std::to_string(number);  // 010 is not
+    return decimal && number >= least && number <= most ? std::string() : text + " is not " + allowed;
+  };
+}
+
+Check number(double least) {
+  return [=](const std::string& text) {
+    double number = 0;
+    if (!read(text, number) || !std::isfinite(number)) return text + " is not a finite decimal number";
+    return number >= least ? std::string() : text + " is less than " + CLI::detail::to_string(least);
+  };
+}
+
+Check one_of(std::vector<std::string> words) {
+  return [words = std::move(words)](const std::string& text) {
+    return std::ranges::count(words, text) ? std::string() : text + " not in {" + CLI::detail::join(words) + "}";
+  };
+}
+
+void convert(const std::string& text, std::string& value) { value = text; }
+void convert(const std::string& text, std::int64_t& value) { convert_number(text, value); }
+void convert(const std::string& text, double& value) { convert_number(text, value); }
+
+using Option = CommandLine::Option;
+
+Option& Option::check(Check check) {
+  *check_ = std::move(check);
+  return *this;
+}
+Option& Option::type(const std::string& name) {
+  option_->type_name(name);
+  return *this;
+}
+Option& Option::delimiter(char between) {
+  option_->delimiter(between);
+  return *this;
+}
+Option& Option::excludes(const std::string& other) {
+  option_->excludes(app_->get_option(other));
+  return *this;
+}
+Option& Option::needs(const std::string& other) {
+  option_->needs(app_->get_option(other));
+  return *this;
+}
+Option& Option::required() {
+  option_->required();
+  return *this;
+}
+
+CommandLine::CommandLine(const std::string& description, const std::string& program)
+    : app_(std::make_unique<CLI::App>(description, program)) {}
+CommandLine::~CommandLine() = default;
+
+Option CommandLine::add(const std::string& name, const std::string& help, bool many,
+                        std::function<void(const std::vector<std::string>&)> take) {
+  CLI::Option* const option = app_->add_option_function<std::vector<std::string>>(name, std::move(take), help);
+  if (!many) option->expected(1);
+  const auto check = std::make_shared<Check>([](const std::string&) { return std::string(); });
+  option->check(CLI::Validator([check](const std::string& text) { return (*check)(text); }, ""));
+  Option result;
+  result.app_ = app_.get();
+  result.option_ = option;
+  result.check_ = check;
+  return result;
+}
+Option CommandLine::callback(const std::string& name, std::function<void(const std::string&)> take,
+                             const std::string& help) {
+  return add(name, help, false,
+             [take = std::move(take)](const std::vector<std::string>& texts) { take(texts.front()); });
+}
+Option CommandLine::flag(const std::string& name, bool& value, const std::string& help) {
+  Option result;
+  result.app_ = app_.get();
+  result.option_ = app_->add_flag(name, value, help);
+  return result;
+}
+
+void CommandLine::footer(const std::string& text) { app_->footer(text); }
+void CommandLine::allow_extras() { app_->allow_extras(); }
+std::vector<std::string> CommandLine::remaining() const { return app_->remaining(); }
+std::string CommandLine::program() const { return app_->get_name(); }
+
+bool CommandLine::parse(int argc, const char* const* argv) {
   try {
-    try {
-      app.parse(argc, argv);
-      work();
-    } catch (const CLI::CallForHelp&) {
-      std::cout << app.help();
-    }
-    flush_standard_output();
-    return 0;
+    app_->parse(argc, argv);
+    return false;
+  } catch (const CLI::CallForHelp&) {
+    std::cout << app_->help();
+    return true;
   } catch (const CLI::ParseError& error) {
-    return fail(app, std::string(error.what()) + "; --help lists the options", 2);
-  } catch (const InvalidInput& error) {
-    return fail(app, error.what(), 2);
-  } catch (const Interrupted& error) {
-    return fail(app, error.what(), 128 + error.signal());
-  } catch (const std::bad_alloc&) {
-    return fail(app, "out of memory", 1);
-  } catch (const std::exception& error) {
-    return fail(app, error.what(), 1);
+    throw InvalidInput(std::string(error.what()) + "; --help lists the options");
   }
 }
 
-CLI::Validator whole_number(std::int64_t least, std::int64_t most) {
-  std::string allowed = "a whole number >= " + std::to_string(least);
-  if (most != std::numeric_limits<std::int64_t>::max()) {
-    allowed = "a whole number from " + std::to_string(least) + " to " + std::to_string(most);
+int run_program(CommandLine& line, int argc, const char* const* argv, const std::function<void()>& work) noexcept {
+  try {
+    if (!line.parse(argc, argv)) work();
+    flush_standard_output();
+    return 0;
+  } catch (const InvalidInput& error) {
+    return fail(line.program(), error.what(), 2);
+  } catch (const Interrupted& error) {
+    return fail(line.program(), error.what(), 128 + error.signal());
+  } catch (const std::bad_alloc&) {
+    return fail(line.program(), "out of memory", 1);
+  } catch (const std::exception& error) {
+    return fail(line.program(), error.what(), 1);
   }
-  const auto check = [=](const std::string& text) {
-    std::int64_t number = 0;
-    const char* const end = text.data() + text.size();
-    const auto [stop, error] = std::from_chars(text.data(), end, number);
-    const bool decimal = error == std::errc() && stop == end && text == std::to_string(number);  // 010 is not
-    const bool fine = decimal && number >= least && number <= most;
-    return fine ? std::string() : text + " is not " + allowed;
-  };
-  return {check, ""};
 }
 
 }  // namespace psflip

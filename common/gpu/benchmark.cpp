@@ -120,10 +120,10 @@ void describe(std::string_view stage, const DeviceReport& device) {
   benchmark::AddCustomContext("psflip_build_type", build_type());
 }
 
-void initialise_google_benchmark(const CLI::App& app) {
+void initialise_google_benchmark(const CommandLine& line) {
   static std::string name;  // static: Google Benchmark keeps the pointer
-  name = app.get_name();
-  std::vector<std::string> rest = app.remaining();
+  name = line.program();
+  std::vector<std::string> rest = line.remaining();
   std::vector<char*> arguments{name.data()};
   for (std::string& argument : rest) arguments.push_back(argument.data());
   int count = static_cast<int>(arguments.size());

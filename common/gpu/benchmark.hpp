@@ -3,7 +3,6 @@
 
 #include <benchmark/benchmark.h>
 
-#include <CLI/CLI.hpp>
 #include <cstddef>
 #include <functional>
 #include <optional>
@@ -11,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "app/command_line.hpp"
 #include "gpu/device.hpp"
 
 namespace psflip {
@@ -42,8 +42,8 @@ void register_copy_benchmark(const DeviceReport& device, std::size_t bytes, Verd
 void describe(std::string_view stage, const DeviceReport& device);
 
 /// CLI11 took its own options; Google Benchmark takes its own out of the rest. Throws InvalidInput if any are left.
-/// The app must allow_extras().
-void initialise_google_benchmark(const CLI::App& app);
+/// The command line must allow_extras().
+void initialise_google_benchmark(const CommandLine& line);
 
 /// What is asked for, or once "the stage chooses".
 template <class T>

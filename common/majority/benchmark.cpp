@@ -5,7 +5,6 @@
 
 #include <benchmark/benchmark.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
 #include <optional>
@@ -139,25 +138,25 @@ void describe_problem(const Options& options) {
   benchmark::AddCustomContext("psflip_seed", std::to_string(options.seed));
 }
 
-void add_options(CLI::App& app, Options& options) {
-  app.add_option("--size", options.size, "Spins along each side")->check(whole_number(1));
-  app.add_option("--steps", options.steps, "Updates of the whole lattice in one timed run")->check(whole_number(1));
-  app.add_option("--seed", options.seed, "Seed of the random start")->check(whole_number(0, UINT32_MAX));
-  app.add_option("--storage", options.storages, "How the device stores a spin: int32, int8, bit, or several of them")
-      ->delimiter(',')
-      ->check(CLI::IsMember({"int32", "int8", "bit"}).description(""));
-  app.add_option("--thread-width", options.thread_widths, "Threads along each side of a thread block")->delimiter(',');
-  app.add_option("--block", options.blocks, "Spins along each side of the square of one thread")->delimiter(',');
-  app.add_option("--steps-per-pass", options.steps_per_pass, "Steps at most between reading and writing the lattice")
-      ->delimiter(',');
-  app.add_option("--repetitions", options.repetitions, "Timed runs of each launch shape")->check(whole_number(1));
-  app.add_option("--min-time", options.min_time, "Device seconds of a repetition at least, by repeating its run")
-      ->check(CLI::NonNegativeNumber);
-  app.add_option("--device", options.device, "auto, cpu, gpu, or the number of a GPU");
-  app.add_option("--expect", options.expect, "Hash that the state must have after the steps");
-  app.add_flag("--unchecked", options.unchecked, "To choose between shapes only: never restart, check no bits");
-  app.footer("Options of Google Benchmark (--benchmark_format=json, --benchmark_filter=...) work too.");
-  app.allow_extras();
+void add_options(CommandLine& line, Options& options) {
+  line.option("--size", options.size, "Spins along each side").check(whole_number(1));
+  line.option("--steps", options.steps, "Updates of the whole lattice in one timed run").check(whole_number(1));
+  line.option("--seed", options.seed, "Seed of the random start").check(whole_number(0, UINT32_MAX));
+  line.option("--storage", options.storages, "How the device stores a spin: int32, int8, bit, or several of them")
+      .delimiter(',')
+      .check(one_of({"int32", "int8", "bit"}));
+  line.option("--thread-width", options.thread_widths, "Threads along each side of a thread block").delimiter(',');
+  line.option("--block", options.blocks, "Spins along each side of the square of one thread").delimiter(',');
+  line.option("--steps-per-pass", options.steps_per_pass, "Steps at most between reading and writing the lattice")
+      .delimiter(',');
+  line.option("--repetitions", options.repetitions, "Timed runs of each launch shape").check(whole_number(1));
+  line.option("--min-time", options.min_time, "Device seconds of a repetition at least, by repeating its run")
+      .check(number(0));
+  line.option("--device", options.device, "auto, cpu, gpu, or the number of a GPU");
+  line.option("--expect", options.expect, "Hash that the state must have after the steps");
+  line.flag("--unchecked", options.unchecked, "To choose between shapes only: never restart, check no bits");
+  line.footer("Options of Google Benchmark (--benchmark_format=json, --benchmark_filter=...) work too.");
+  line.allow_extras();
 }
 
 }  // namespace
@@ -166,10 +165,10 @@ void add_options(CLI::App& app, Options& options) {
 int main(int argc, char** argv) {
   using namespace psflip::majority;
   Session session;
-  CLI::App app("Times stage " + std::string(stage()) + " of the 2D majority model.", "majority_benchmark");
-  add_options(app, session.options);
-  const int code = psflip::run_program(app, argc, argv, [&app, &session] {
-    psflip::initialise_google_benchmark(app);
+  psflip::CommandLine line("Times stage " + std::string(stage()) + " of the 2D majority model.", "majority_benchmark");
+  add_options(line, session.options);
+  const int code = psflip::run_program(line, argc, argv, [&line, &session] {
+    psflip::initialise_google_benchmark(line);
     session.verdict.expected = session.options.expect;
     session.choice = psflip::choose_device(platforms(), session.options.device);
     session.start = random_lattice(session.options.size, session.options.seed);

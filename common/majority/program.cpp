@@ -41,32 +41,31 @@ struct Options {
 
 constexpr std::int64_t default_size = 1000;
 
-void declare(CLI::App& app, Options& options) {
+void declare(CommandLine& line, Options& options) {
   const auto text = [&](const std::string& name, auto& value, const std::string& type, const std::string& help) {
-    return app.add_option(name, value, help)->type_name(type);
+    return line.option(name, value, help).type(type);
   };
   text("--size", options.size, "N", "Spins along each side of the lattice (1000, or what --input has).")
-      ->check(whole_number(1));
-  text("--steps", options.steps, "K", "How often all spins are updated (10).")->check(whole_number(0));
+      .check(whole_number(1));
+  text("--steps", options.steps, "K", "How often all spins are updated (10).").check(whole_number(0));
   text("--seed", options.seed, "S", "Seed of the random start, 0 to 4294967295 (42).")
-      ->check(whole_number(0, UINT32_MAX));
-  CLI::Option* input = text("--input", options.input, "FILE", "Start from this square PBM bitmap (P1 or P4), 1 = up.");
-  input->excludes("--seed");
-  CLI::Option* output = text("--output", options.output, "FILE", "Write the final state as a PBM bitmap (P4), 1 = up.");
-  app.add_flag("--plain", options.plain, "Write --output as text (P1).")->needs(output);
+      .check(whole_number(0, UINT32_MAX));
+  text("--input", options.input, "FILE", "Start from this square PBM bitmap (P1 or P4), 1 = up.").excludes("--seed");
+  text("--output", options.output, "FILE", "Write the final state as a PBM bitmap (P4), 1 = up.");
+  line.flag("--plain", options.plain, "Write --output as text (P1).").needs("--output");
   text("--picture", options.picture, "FILE",
        "Write the final state as a PNG of at most 1024 x 1024 pixels, up = black.");
   text("--device", options.device, "auto|cpu|gpu|N", "Where to compute: the best there is (auto), or GPU number N.");
   text("--storage", options.storage, "int32|int8|bit", "How the device stores a spin (the stage's choice).")
-      ->check(CLI::IsMember({"int32", "int8", "bit"}).description(""));
+      .check(one_of({"int32", "int8", "bit"}));
   text("--thread-width", options.thread_width, "W", "Threads along each side of a thread block (the stage's choice).")
-      ->check(whole_number(1, 32));
+      .check(whole_number(1, 32));
   text("--block", options.block, "B", "Spins along each side of what one thread computes (the stage's choice).")
-      ->check(whole_number(1, 1024));
+      .check(whole_number(1, 1024));
   text("--steps-per-pass", options.steps_per_pass, "P",
        "Steps at most that are computed while the lattice is read and written once (the stage's choice).")
-      ->check(whole_number(1, 1024));
-  app.add_flag("--json", options.json, "Print one JSON object instead of the report.");
+      .check(whole_number(1, 1024));
+  line.flag("--json", options.json, "Print one JSON object instead of the report.");
 }
 
 /// The largest lattice that the host's memory can hold: here and on its way to or from the engine, and, unless the
@@ -231,14 +230,14 @@ void work(const Options& options) {
 }  // namespace
 
 int run(int argc, const char* const* argv) noexcept {
-  CLI::App app(
+  CommandLine line(
       "Updates a square lattice of spins, up or down, with periodic boundaries: in every step each spin becomes the\n"
       "majority of itself and its four neighbours.",
       "majority");
   Options options;
-  declare(app, options);
-  app.footer("The hash identifies the final state: every stage, device and launch gives the same.");
-  return run_program(app, argc, argv, [&] { work(options); });
+  declare(line, options);
+  line.footer("The hash identifies the final state: every stage, device and launch gives the same.");
+  return run_program(line, argc, argv, [&] { work(options); });
 }
 
 }  // namespace psflip::majority

@@ -5,7 +5,6 @@
 
 #include <benchmark/benchmark.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -212,8 +211,8 @@ void register_benchmarks(Session& session) {
       Case timed{"spin_glass", options.problem, launch, nullptr};
       timed.problem.generator = called(all_generators, generator).value_or(options.problem.generator);
       timed.launch.device = session.choice.device.index;
-      if (generator) timed.name += "/" + word(timed.problem.generator);
-      for (const std::string& word : words(launch)) timed.name += "/" + word;
+      if (generator) timed.name.append("/").append(word(timed.problem.generator));
+      for (const std::string& word : words(launch)) timed.name.append("/").append(word);
       timed.verdict = &session.verdicts[agreeing(timed.name, timed.problem.generator)];
       timed.verdict->expected = options.expect;
       register_benchmark(timed.name, options.repetitions, options.min_time, [&session, timed](benchmark::State& state) {
@@ -239,48 +238,50 @@ void describe_problem(const Options& options) {
   benchmark::AddCustomContext("psflip_seed", std::to_string(problem.seed));
 }
 
-void add_options(CLI::App& app, Options& options) {
+void add_options(CommandLine& line, Options& options) {
   Problem& problem = options.problem;
-  app.add_option("--size", problem.size, "L, sites along each side: even")->check(whole_number(1));
-  app.add_option("--sweeps", options.sweeps, "Sweeps in one timed run")->check(whole_number(1, 1 << 30));
-  app.add_option("--samples", problem.samples, "Realisations of the couplings")->check(whole_number(1));
-  app.add_option("--replicas", problem.replicas, "Copies of each sample")->check(whole_number(1));
-  app.add_option("--samples-per-stream", problem.samples_per_stream, "Samples that share random numbers")
-      ->check(whole_number(1));
-  auto* beta = app.add_option("--beta", options.beta, "Inverse temperature");
-  app.add_option("--temperature", options.temperature, "Temperature, in units of J")->excludes(beta);
-  app.add_option("--seed", problem.seed, "Seed of couplings, start and random streams")->check(whole_number(0));
-  const auto one_of = [](const std::vector<std::string>& all) { return CLI::IsMember(all).description(""); };
-  const auto list = [](const std::vector<std::string>& all) { return CLI::detail::join(all, ", "); };
-  app.add_option("--generator", options.generators, "Of " + list(names(all_generators)) + ": those to time (minstd)")
-      ->delimiter(',')
-      ->check(one_of(names(all_generators)));
-  app.add_option("--indexing", options.indexings, "Of " + list(names(indexings)) + ": those to time")
-      ->delimiter(',')
-      ->check(one_of(names(indexings)));
-  app.add_option("--load", options.loads, "Of " + list(names(loads)) + ": those to time")
-      ->delimiter(',')
-      ->check(one_of(names(loads)));
-  app.add_option("--threads", options.threads, "Threads of a block")->delimiter(',');
-  app.add_option("--sites-per-thread", options.sites_per_thread, "Sites that one thread updates together")
-      ->delimiter(',');
-  app.add_option("--kernel", options.kernels, "Of " + list(names(kernels)) + ": those to time")
-      ->delimiter(',')
-      ->check(one_of(names(kernels)));
-  app.add_option("--samples-per-word", options.samples_per_word, "Samples that are bits of one word")->delimiter(',');
-  app.add_option("--cluster", options.clusters, "Thread blocks that share their memory")->delimiter(',');
-  app.add_option("--replicas-together", options.replicas_together, "Replicas that one cluster updates")->delimiter(',');
-  app.add_option("--transport", options.transports, "Of " + list(names(transports)) + ": those to time")
-      ->delimiter(',')
-      ->check(one_of(names(transports)));
-  app.add_option("--repetitions", options.repetitions, "Timed runs of each launch")->check(whole_number(1));
-  app.add_option("--min-time", options.min_time, "Device seconds of a repetition at least, by repeating its run")
-      ->check(CLI::NonNegativeNumber);
-  app.add_option("--device", options.device, "auto, cpu, gpu, or the number of a GPU");
-  app.add_option("--expect", options.expect, "Hash that the state must have after the sweeps");
-  app.add_flag("--unchecked", options.unchecked, "To choose between launches only: never restart, check no bits");
-  app.footer("Options of Google Benchmark (--benchmark_format=json, --benchmark_filter=...) work too.");
-  app.allow_extras();
+  line.option("--size", problem.size, "L, sites along each side: even").check(whole_number(1));
+  line.option("--sweeps", options.sweeps, "Sweeps in one timed run").check(whole_number(1, 1 << 30));
+  line.option("--samples", problem.samples, "Realisations of the couplings").check(whole_number(1));
+  line.option("--replicas", problem.replicas, "Copies of each sample").check(whole_number(1));
+  line.option("--samples-per-stream", problem.samples_per_stream, "Samples that share random numbers")
+      .check(whole_number(1));
+  line.option("--beta", options.beta, "Inverse temperature");
+  line.option("--temperature", options.temperature, "Temperature, in units of J").excludes("--beta");
+  line.option("--seed", problem.seed, "Seed of couplings, start and random streams").check(whole_number(0));
+  const auto list = [](const std::vector<std::string>& all) {
+    std::string text;
+    for (const std::string& one : all) text += (text.empty() ? "" : ", ") + one;
+    return text;
+  };
+  line.option("--generator", options.generators, "Of " + list(names(all_generators)) + ": those to time (minstd)")
+      .delimiter(',')
+      .check(one_of(names(all_generators)));
+  line.option("--indexing", options.indexings, "Of " + list(names(indexings)) + ": those to time")
+      .delimiter(',')
+      .check(one_of(names(indexings)));
+  line.option("--load", options.loads, "Of " + list(names(loads)) + ": those to time")
+      .delimiter(',')
+      .check(one_of(names(loads)));
+  line.option("--threads", options.threads, "Threads of a block").delimiter(',');
+  line.option("--sites-per-thread", options.sites_per_thread, "Sites that one thread updates together").delimiter(',');
+  line.option("--kernel", options.kernels, "Of " + list(names(kernels)) + ": those to time")
+      .delimiter(',')
+      .check(one_of(names(kernels)));
+  line.option("--samples-per-word", options.samples_per_word, "Samples that are bits of one word").delimiter(',');
+  line.option("--cluster", options.clusters, "Thread blocks that share their memory").delimiter(',');
+  line.option("--replicas-together", options.replicas_together, "Replicas that one cluster updates").delimiter(',');
+  line.option("--transport", options.transports, "Of " + list(names(transports)) + ": those to time")
+      .delimiter(',')
+      .check(one_of(names(transports)));
+  line.option("--repetitions", options.repetitions, "Timed runs of each launch").check(whole_number(1));
+  line.option("--min-time", options.min_time, "Device seconds of a repetition at least, by repeating its run")
+      .check(number(0));
+  line.option("--device", options.device, "auto, cpu, gpu, or the number of a GPU");
+  line.option("--expect", options.expect, "Hash that the state must have after the sweeps");
+  line.flag("--unchecked", options.unchecked, "To choose between launches only: never restart, check no bits");
+  line.footer("Options of Google Benchmark (--benchmark_format=json, --benchmark_filter=...) work too.");
+  line.allow_extras();
 }
 
 /// Throws InvalidInput unless the options make a problem.
@@ -298,10 +299,10 @@ void complete_problem(Options& options) {
 
 int run_benchmarks(int argc, char** argv) {
   Session session;
-  CLI::App app("Times stage " + std::string(stage()) + " of the 3D spin glass.", "spin_glass_benchmark");
-  add_options(app, session.options);
-  const int code = run_program(app, argc, argv, [&app, &session] {
-    initialise_google_benchmark(app);
+  CommandLine line("Times stage " + std::string(stage()) + " of the 3D spin glass.", "spin_glass_benchmark");
+  add_options(line, session.options);
+  const int code = run_program(line, argc, argv, [&line, &session] {
+    initialise_google_benchmark(line);
     complete_problem(session.options);
     session.choice = choose_device(platforms(), session.options.device);
     describe(stage(), session.choice.device);

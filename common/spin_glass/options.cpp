@@ -6,6 +6,7 @@
 #include <cmath>
 #include <filesystem>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <string_view>
 #include <utility>
 
@@ -202,49 +203,34 @@ std::string absolute(const std::string& path) { return std::filesystem::absolute
 
 }  // namespace
 
-void declare(CLI::App& app, Options& options) {
+void declare(CommandLine& line, Options& options) {
   const auto text = [&](const std::string& name, auto& value, const std::string& type, const std::string& help) {
-    return app.add_option(name, value, help)->type_name(type);
+    return line.option(name, value, help).type(type);
   };
-  // Not left to CLI11, whose conversion rounds twice, takes hexadecimal numbers and lets "nan" pass.
-  const auto real = [&](const std::string& name, auto& value, const std::string& type, const std::string& help) {
-    const auto read = [name, &value](const std::string& given) {
-      double number = 0;
-      const char* const end = given.data() + given.size();
-      const auto [stop, error] = std::from_chars(given.data(), end, number);
-      if (error != std::errc() || stop != end || !std::isfinite(number)) {
-        throw CLI::ValidationError(name, given + " is not a finite decimal number");
-      }
-      value = number;
-    };
-    return app.add_option_function<std::string>(name, read, help)->type_name(type);
-  };
-  const auto one_of = [](const std::vector<std::string>& allowed) { return CLI::IsMember(allowed).description(""); };
-
   text("--size", options.size, "L", "Spins along each side of the lattice, even, from 4 (16, or what --couplings has).")
-      ->check(whole_number(1));
-  CLI::Option* temperature = real("--temperature", options.temperature, "T", "Temperature, J = kB = 1 (1.1).");
-  real("--beta", options.beta, "B", "Inverse temperature, instead.")->excludes(temperature);
-  text("--sweeps", options.sweeps, "N", "How often all spins are updated (100).")->check(whole_number(0, most_sweeps));
+      .check(whole_number(1));
+  text("--temperature", options.temperature, "T", "Temperature, J = kB = 1 (1.1).");
+  text("--beta", options.beta, "B", "Inverse temperature, instead.").excludes("--temperature");
+  text("--sweeps", options.sweeps, "N", "How often all spins are updated (100).").check(whole_number(0, most_sweeps));
   text("--samples", options.samples, "M", "Realisations of the couplings (1, or as many as --couplings has files).")
-      ->check(whole_number(1, most_samples_or_replicas));
+      .check(whole_number(1, most_samples_or_replicas));
   text("--replicas", options.replicas, "R", "Copies of each sample, with starts and random numbers of their own (4).")
-      ->check(whole_number(1, most_samples_or_replicas));
+      .check(whole_number(1, most_samples_or_replicas));
   text("--samples-per-stream", options.samples_per_stream, "W",
        "So many samples share their random numbers; errors are over groups of them (32).")
-      ->check(whole_number(1, most_samples_or_replicas));
+      .check(whole_number(1, most_samples_or_replicas));
   text("--generator", options.generator, alternatives(all_generators),
        "Random numbers of the dynamics (minstd); those of cuRAND on a GPU only.")
-      ->check(one_of(names(all_generators)));
+      .check(one_of(names(all_generators)));
   text("--seed", options.seed, "S", "Seed of all that is random, 0 to 9223372036854775807 (42).")
-      ->check(whole_number(0));
+      .check(whole_number(0));
   text("--start", options.start, alternatives(starts), "Each spin up or down at random, or all up (random).")
-      ->check(one_of(names(starts)));
-  CLI::Option* fraction = real("--ferromagnetic-fraction", options.ferromagnetic_fraction, "P",
-                               "Probability of J = +1 instead of -1, 0 to 1 (0.5).");
+      .check(one_of(names(starts)));
+  text("--ferromagnetic-fraction", options.ferromagnetic_fraction, "P",
+       "Probability of J = +1 instead of -1, 0 to 1 (0.5).");
   text("--couplings", options.couplings, "FILE",
        "Couplings from edge lists (\"N M\", then \"i j J\"), one file a sample, instead of random ones.")
-      ->excludes(fraction);
+      .excludes("--ferromagnetic-fraction");
   text("--write-couplings", options.write_couplings, "FILE", "Write the couplings as edge lists, one file a sample.");
   text("--measure", options.measure, "end|log[:K]|every:N",
        "Measure after the last sweep (end); after 0, 1, 2, 4, 8, ... sweeps and the last, with K times as many "
@@ -263,24 +249,24 @@ void declare(CLI::App& app, Options& options) {
        "Continue the run of a checkpoint, and save it there; with --sweeps, to another length.");
   text("--device", options.device, "auto|cpu|gpu|N", "Where to compute: the best there is (auto), or GPU number N.");
   text("--indexing", options.indexing, alternatives(indexings), "How threads find sites (the stage's choice).")
-      ->check(one_of(names(indexings)));
+      .check(one_of(names(indexings)));
   text("--load", options.load, alternatives(loads), "How kernels read (the stage's choice).")
-      ->check(one_of(names(loads)));
-  text("--threads", options.threads, "T", "Threads of a block (the stage's choice).")->check(whole_number(1, 1024));
+      .check(one_of(names(loads)));
+  text("--threads", options.threads, "T", "Threads of a block (the stage's choice).").check(whole_number(1, 1024));
   text("--sites-per-thread", options.sites_per_thread, "N", "Sites that a thread updates (the stage's choice).")
-      ->check(whole_number(1, 1024));
+      .check(whole_number(1, 1024));
   text("--kernel", options.kernel, "auto|" + alternatives(kernels), "Which of a stage's kernels (the stage's choice).")
-      ->check(one_of(names_or_auto(kernels)));
+      .check(one_of(names_or_auto(kernels)));
   text("--samples-per-word", options.samples_per_word, "K", "Samples that are bits of one word (the stage's choice).")
-      ->check(whole_number(1, 1024));
+      .check(whole_number(1, 1024));
   text("--cluster", options.cluster, "C", "Thread blocks that share their memory (the stage's choice).")
-      ->check(whole_number(1, 16));
+      .check(whole_number(1, 16));
   text("--replicas-together", options.replicas_together, "N", "Replicas that one cluster updates (the stage's choice).")
-      ->check(whole_number(1, 1024));
+      .check(whole_number(1, 1024));
   text("--transport", options.transport, "auto|" + alternatives(transports),
        "How boundary planes get to other ranks of MPI (the stage's choice).")
-      ->check(one_of(names_or_auto(transports)));
-  app.add_flag("--json", options.json, "Print one JSON object instead of the report.");
+      .check(one_of(names_or_auto(transports)));
+  line.flag("--json", options.json, "Print one JSON object instead of the report.");
 }
 
 Run make_run(const Options& options) {

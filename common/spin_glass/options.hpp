@@ -1,13 +1,13 @@
 /// The command line of the program `spin_glass`.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <cstdint>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "app/command_line.hpp"
 #include "spin_glass/run.hpp"
 
 namespace psflip::spin_glass {
@@ -52,7 +52,7 @@ struct Options {
 };
 
 /// Makes the options known to the command line, which fills them in.
-void declare(CLI::App& app, Options& options);
+void declare(CommandLine& line, Options& options);
 
 /// What is asked for, without what takes a device; reads the files of --couplings. Throws InvalidInput.
 Run make_run(const Options& options);

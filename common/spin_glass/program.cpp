@@ -196,14 +196,14 @@ void work(const Options& given) {
 }  // namespace
 
 int run(int argc, const char* const* argv) noexcept {
-  CLI::App app(
+  CommandLine line(
       "Simulates the three-dimensional +-J spin glass (Edwards-Anderson) on a periodic cubic lattice by Metropolis\n"
       "dynamics: a sweep updates all sites of one checkerboard colour, then all of the other.",
       "spin_glass");
   Options options;
-  declare(app, options);
-  app.footer("The hash identifies the final state: every stage, device and launch gives the same.");
-  return run_program(app, argc, argv, [&] { work(options); });
+  declare(line, options);
+  line.footer("The hash identifies the final state: every stage, device and launch gives the same.");
+  return run_program(line, argc, argv, [&] { work(options); });
 }
 
 }  // namespace psflip::spin_glass
