@@ -94,14 +94,14 @@ std::vector<Launch> possible_launches(const Problem& problem, const Launch& wish
 }
 
 /// Leaves the launches with the wished value. Throws InvalidInput if there is none.
-template <class T, class Name>
+template <class T>
 void narrow(std::vector<Launch>& launches, std::optional<T> Launch::*field, const char* option,
-            const std::optional<T>& wish, Name name) {
+            const std::optional<T>& wish) {
   if (!wish) return;
   std::vector<T> offered;
   for (const Launch& launch : launches)
     if (launch.*field && !std::ranges::count(offered, *(launch.*field))) offered.push_back(*(launch.*field));
-  choose(option, wish, offered, name);
+  choose(option, wish, offered);
   std::erase_if(launches, [&](const Launch& launch) { return launch.*field != wish; });
 }
 
@@ -158,11 +158,10 @@ std::unique_ptr<Simulation> make_simulation(const Problem& problem, const Launch
 
   const Limits limits = limits_of(wish.device);
   std::vector<Launch> launches = possible_launches(problem, wish, limits);
-  const auto digits = [](int value) { return std::to_string(value); };
-  narrow(launches, &Launch::kernel, "--kernel", wish.kernel, [](Kernel kernel) { return std::string(name(kernel)); });
-  narrow(launches, &Launch::samples_per_word, "--samples-per-word", wish.samples_per_word, digits);
-  narrow(launches, &Launch::cluster, "--cluster", wish.cluster, digits);
-  narrow(launches, &Launch::replicas_together, "--replicas-together", wish.replicas_together, digits);
+  narrow(launches, &Launch::kernel, "--kernel", wish.kernel);
+  narrow(launches, &Launch::samples_per_word, "--samples-per-word", wish.samples_per_word);
+  narrow(launches, &Launch::cluster, "--cluster", wish.cluster);
+  narrow(launches, &Launch::replicas_together, "--replicas-together", wish.replicas_together);
   const auto can_have = [&](const Launch& launch) {
     return !launch.cluster || std::ranges::count(block_sizes(problem, launch), *wish.threads) > 0;
   };
@@ -176,7 +175,7 @@ std::unique_ptr<Simulation> make_simulation(const Problem& problem, const Launch
 #endif
   Launch launch = *std::ranges::min_element(launches, {}, cost);
   if (launch.cluster) {
-    launch.threads = choose("--threads", wish.threads, block_sizes(problem, launch), digits);
+    launch.threads = choose("--threads", wish.threads, block_sizes(problem, launch));
   } else {
     launch.threads = wish.threads.value_or(default_threads);
     if (*launch.threads < 1 || *launch.threads > most_threads)
