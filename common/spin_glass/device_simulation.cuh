@@ -94,13 +94,14 @@ double bytes_needed(const spin_glass::Problem& problem, CouplingsOf stored) {
   return static_cast<double>(problem.samples) * lattice * per_site + std::max(4 * lattice, 1.0 * transfer_bytes);
 }
 
-/// Generator says how many words of state a stream has and how it begins; Minstd (random/minstd.hpp) is an example.
-template <class Layout, class Generator = Minstd>
-class DeviceSimulation : public spin_glass::Simulation {
+/// Spins and couplings on the device in the order of a layout, and the loop over the half-sweeps: all that does not
+/// depend on the generator, so that it is compiled once a layout.
+template <class Layout>
+class LatticeSimulation : public spin_glass::Simulation {
  public:
   /// `layout` maps single sites to bytes.
-  DeviceSimulation(const spin_glass::Problem& problem, const spin_glass::Launch& launch, const Layout& layout,
-                   CouplingsOf stored)
+  LatticeSimulation(const spin_glass::Problem& problem, const spin_glass::Launch& launch, const Layout& layout,
+                    CouplingsOf stored)
       : size_(static_cast<int>(problem.size)),
         half_(static_cast<int>(sites(problem) / 2)),
         problem_(problem),
@@ -109,27 +110,20 @@ class DeviceSimulation : public spin_glass::Simulation {
         thresholds_(spin_glass::thresholds(problem.beta, problem.generator)) {
     problem_.given_couplings.reset();  // the device has them; nobody else needs them
     CHECK_CUDA(cudaSetDevice(launch.device));
-    const auto half = static_cast<std::size_t>(half_);
-    const auto samples = static_cast<std::size_t>(problem.samples),
-               replicas = static_cast<std::size_t>(problem.replicas);
     for (const Colour colour : {spin_glass::red, spin_glass::blue}) {
-      spins_[colour] = DeviceBuffer<SpinByte>(samples * replicas * half);
-      states_[colour] = DeviceBuffer<std::uint32_t>(Generator::words * samples * half);
+      spins_[colour] = DeviceBuffer<SpinByte>(static_cast<std::size_t>(lattices() * half_));
       if (colour == spin_glass::red || stored == CouplingsOf::red_and_blue) make_couplings(colour, problem);
     }
-    restart();
   }
 
   void restart() override {
     CHECK_CUDA(cudaSetDevice(launch_.device));
     for (const Colour colour : {spin_glass::red, spin_glass::blue}) {
-      start<<<setup_blocks(problem_.samples * problem_.replicas * half_), setup_threads>>>(
-          spins_[colour].data(), layout_, colour, size_, half_, problem_.samples, problem_.replicas, problem_.seed,
-          problem_.start == spin_glass::Start::random);
+      start<<<setup_blocks(lattices() * half_), setup_threads>>>(spins_[colour].data(), layout_, colour, size_, half_,
+                                                                 problem_.samples, problem_.replicas, problem_.seed,
+                                                                 problem_.start == spin_glass::Start::random);
       CHECK_CUDA(cudaGetLastError());
-      seed_streams<Generator><<<setup_blocks(problem_.samples * half_), setup_threads>>>(
-          states(colour), layout_, colour, size_, half_, problem_.samples, problem_.samples_per_stream, problem_.seed);
-      CHECK_CUDA(cudaGetLastError());
+      seed_streams(colour);
     }
     CHECK_CUDA(cudaDeviceSynchronize());
     half_sweeps_done_ = 0;
@@ -150,7 +144,7 @@ class DeviceSimulation : public spin_glass::Simulation {
     CHECK_CUDA(cudaSetDevice(launch_.device));
     spin_glass::State result{size_, problem_.samples, problem_.replicas, {}};
     const std::int64_t lattice_sites = sites(problem_);
-    result.spins.resize(problem_.samples * problem_.replicas * lattice_sites);
+    result.spins.resize(lattices() * lattice_sites);
     for_each_part([&](std::int64_t first, std::int64_t count, spin_glass::Spin* canonical) {
       for (const Colour colour : {spin_glass::red, spin_glass::blue}) {
         take_spins<<<setup_blocks(count * half_), setup_threads>>>(spins_[colour].data() + first * half_, canonical,
@@ -164,58 +158,27 @@ class DeviceSimulation : public spin_glass::Simulation {
   }
 
   std::int64_t half_sweeps() const override { return half_sweeps_done_; }
-
-  bool can_resume() const override { return Resumable<Generator>; }
-
-  int stream_words() const override {
-    if constexpr (Resumable<Generator>) return Generator::history;
-    return 0;
-  }
-
-  void save_streams(const spin_glass::TakeWord& take) const override {
-    if constexpr (Resumable<Generator>) {
-      CHECK_CUDA(cudaSetDevice(launch_.device));
-      PSFLIP_PLATFORM::save_streams<Generator>({states_[spin_glass::red].data(), states_[spin_glass::blue].data()},
-                                               stream_order(half_sweeps_done_), take);
-    }
-  }
-
-  void resume(std::int64_t half_sweeps, const spin_glass::State& state, const spin_glass::GiveWord& give) override {
-    if constexpr (!Resumable<Generator>) {
-      Simulation::resume(half_sweeps, state, give);
-    } else {
-      check_resumed(problem_, half_sweeps, state);
-      CHECK_CUDA(cudaSetDevice(launch_.device));
-      for_each_part([&](std::int64_t first, std::int64_t count, spin_glass::Spin* canonical) {
-        CHECK_CUDA(cudaMemcpy(canonical, &state.spins[first * sites(problem_)], count * sites(problem_),
-                              cudaMemcpyHostToDevice));
-        for (const Colour colour : {spin_glass::red, spin_glass::blue}) {
-          put_spins<<<setup_blocks(count * half_), setup_threads>>>(spins_[colour].data() + first * half_, canonical,
-                                                                    layout_, colour, size_, half_, count);
-          CHECK_CUDA(cudaGetLastError());
-        }
-      });
-      restore_streams<Generator>({states_[spin_glass::red].data(), states_[spin_glass::blue].data()},
-                                 stream_order(half_sweeps), give);
-      half_sweeps_done_ = half_sweeps;
-    }
-  }
-
   spin_glass::Launch launch() const override { return launch_; }
-
-  double bytes_per_flip() const override {
-    const double replicas = static_cast<double>(problem_.replicas);
-    // Spins: own in and out, the other colour's. Then, for all replicas, six couplings and the stream.
-    return 3 + (6 + Generator::bytes(replicas)) / replicas;
-  }
 
  protected:
   /// Starts the kernel that updates all sites of one colour, in all samples and replicas.
   virtual void launch_half_sweep(Colour colour) = 0;
+  /// Puts the streams of a colour to their beginning.
+  virtual void seed_streams(Colour colour) = 0;
 
-  /// The streams of a colour: number sample * half + i is that of element i.
-  States states(Colour colour) { return {states_[colour].data(), problem_.samples * half_}; }
-  Minstd* minstd_streams(Colour colour) { return reinterpret_cast<Minstd*>(states_[colour].data()); }
+  /// state() the other way round.
+  void put_state(const spin_glass::State& state) {
+    for_each_part([&](std::int64_t first, std::int64_t count, spin_glass::Spin* canonical) {
+      CHECK_CUDA(cudaMemcpy(canonical, &state.spins[first * sites(problem_)], count * sites(problem_),
+                            cudaMemcpyHostToDevice));
+      for (const Colour colour : {spin_glass::red, spin_glass::blue}) {
+        put_spins<<<setup_blocks(count * half_), setup_threads>>>(spins_[colour].data() + first * half_, canonical,
+                                                                  layout_, colour, size_, half_, count);
+        CHECK_CUDA(cudaGetLastError());
+      }
+    });
+  }
+
   /// How many numbers every stream of the colour that is next has given.
   std::int64_t draws_done() const { return half_sweeps_done_ / 2 * problem_.replicas; }
 
@@ -227,21 +190,18 @@ class DeviceSimulation : public spin_glass::Simulation {
   // Index: the colour.
   DeviceBuffer<SpinByte> spins_[2];                                  ///< [sample][replica][element]
   DeviceBuffer<CouplingByte> couplings_[2][spin_glass::directions];  ///< [sample][element]; perhaps none of blue sites
-  DeviceBuffer<std::uint32_t> states_[2];                            ///< [word][sample][element]
+  std::int64_t half_sweeps_done_ = 0;
 
  private:
+  std::int64_t lattices() const { return problem_.samples * problem_.replicas; }
+
   /// Calls f(first lattice, lattices, room for their canonical spins on the device) for one part after the other.
   template <class F>
   void for_each_part(F f) const {
-    const std::int64_t lattices = problem_.samples * problem_.replicas;
-    const std::int64_t at_once = std::clamp<std::int64_t>(transfer_bytes / sites(problem_), 1, lattices);
+    const std::int64_t at_once = std::clamp<std::int64_t>(transfer_bytes / sites(problem_), 1, lattices());
     DeviceBuffer<spin_glass::Spin> canonical(at_once * sites(problem_));
-    for (std::int64_t first = 0; first < lattices; first += at_once)
-      f(first, std::min(at_once, lattices - first), canonical.data());
-  }
-
-  StreamOrder<Layout> stream_order(std::int64_t half_sweeps) const {
-    return {layout_, size_, problem_.samples, problem_.samples_per_stream, half_sweeps, problem_.replicas};
+    for (std::int64_t first = 0; first < lattices(); first += at_once)
+      f(first, std::min(at_once, lattices() - first), canonical.data());
   }
 
   void make_couplings(Colour colour, const spin_glass::Problem& problem) {
@@ -271,8 +231,76 @@ class DeviceSimulation : public spin_glass::Simulation {
     CHECK_CUDA(cudaDeviceSynchronize());
   }
 
-  std::int64_t half_sweeps_done_ = 0;
   Timer timer_;
+};
+
+/// With the streams. Generator says how many words of state a stream has and how it begins; Minstd (random/minstd.hpp)
+/// is an example.
+template <class Layout, class Generator = Minstd>
+class DeviceSimulation : public LatticeSimulation<Layout> {
+ public:
+  DeviceSimulation(const spin_glass::Problem& problem, const spin_glass::Launch& launch, const Layout& layout,
+                   CouplingsOf stored)
+      : LatticeSimulation<Layout>(problem, launch, layout, stored) {
+    for (auto& states : states_)
+      states = DeviceBuffer<std::uint32_t>(static_cast<std::size_t>(Generator::words * problem.samples * this->half_));
+    this->restart();
+  }
+
+  bool can_resume() const override { return Resumable<Generator>; }
+
+  int stream_words() const override {
+    if constexpr (Resumable<Generator>) return Generator::history;
+    return 0;
+  }
+
+  void save_streams(const spin_glass::TakeWord& take) const override {
+    if constexpr (Resumable<Generator>) {
+      CHECK_CUDA(cudaSetDevice(this->launch_.device));
+      PSFLIP_PLATFORM::save_streams<Generator>({states_[spin_glass::red].data(), states_[spin_glass::blue].data()},
+                                               stream_order(this->half_sweeps_done_), take);
+    }
+  }
+
+  void resume(std::int64_t half_sweeps, const spin_glass::State& state, const spin_glass::GiveWord& give) override {
+    if constexpr (!Resumable<Generator>) {
+      spin_glass::Simulation::resume(half_sweeps, state, give);
+    } else {
+      check_resumed(this->problem_, half_sweeps, state);
+      CHECK_CUDA(cudaSetDevice(this->launch_.device));
+      this->put_state(state);
+      restore_streams<Generator>({states_[spin_glass::red].data(), states_[spin_glass::blue].data()},
+                                 stream_order(half_sweeps), give);
+      this->half_sweeps_done_ = half_sweeps;
+    }
+  }
+
+  double bytes_per_flip() const override {
+    const double replicas = static_cast<double>(this->problem_.replicas);
+    // Spins: own in and out, the other colour's. Then, for all replicas, six couplings and the stream.
+    return 3 + (6 + Generator::bytes(replicas)) / replicas;
+  }
+
+ protected:
+  void seed_streams(Colour colour) override {
+    const spin_glass::Problem& problem = this->problem_;
+    PSFLIP_PLATFORM::seed_streams<Generator><<<setup_blocks(problem.samples * this->half_), setup_threads>>>(
+        states(colour), this->layout_, colour, this->size_, this->half_, problem.samples, problem.samples_per_stream,
+        problem.seed);
+    CHECK_CUDA(cudaGetLastError());
+  }
+
+  /// The streams of a colour: number sample * half + i is that of element i.
+  States states(Colour colour) { return {states_[colour].data(), this->problem_.samples * this->half_}; }
+  Minstd* minstd_streams(Colour colour) { return reinterpret_cast<Minstd*>(states_[colour].data()); }
+
+ private:
+  StreamOrder<Layout> stream_order(std::int64_t half_sweeps) const {
+    const spin_glass::Problem& problem = this->problem_;
+    return {this->layout_, this->size_, problem.samples, problem.samples_per_stream, half_sweeps, problem.replicas};
+  }
+
+  DeviceBuffer<std::uint32_t> states_[2];  ///< of each colour: [word][sample][element]
 };
 
 /// How many blocks of `size` elements cover n.
