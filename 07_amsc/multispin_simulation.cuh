@@ -132,43 +132,26 @@ struct Words32 {
   const std::uint32_t* couplings[spin_glass::directions];  ///< of the red sites
 };
 
-/// An engine for the sites of `Layout`: all, or those of a part of the lattice, which stage 08 gives to a rank.
-template <class Generator, class Layout = Sliced>
-class MultispinSimulation : public spin_glass::Simulation {
+/// Spins and couplings of the sites of `Layout` on the device: all sites, or those of a part of the lattice, which
+/// stage 08 gives to a rank. All that does not depend on the generator, so that it is compiled once a layout.
+template <class Layout>
+class MultispinLattices : public spin_glass::Simulation {
  public:
-  /// `copies`: how often every stream is stored, for threads that share its numbers.
-  MultispinSimulation(const spin_glass::Problem& problem, const spin_glass::Launch& launch, const Packing& packing,
-                      int copies) requires std::same_as<Layout, Sliced>
-      : MultispinSimulation(problem, launch, packing, copies,
-                            Sliced{static_cast<int>(problem.size), static_cast<int>(problem.size)}) {}
-
-  MultispinSimulation(const spin_glass::Problem& problem, const spin_glass::Launch& launch, const Packing& packing,
-                      int copies, const Layout& layout)
+  MultispinLattices(const spin_glass::Problem& problem, const spin_glass::Launch& launch, const Packing& packing,
+                    const Layout& layout)
       : size_(static_cast<int>(problem.size)),
         problem_(problem),
         launch_(launch),
         packing_(packing),
-        copies_(copies),
         layout_(layout),
         thresholds_(spin_glass::thresholds(problem.beta, problem.generator)) {
     problem_.given_couplings.reset();  // the device has them; nobody else needs them
     CHECK_CUDA(cudaSetDevice(launch.device));
-    for (const Colour colour : {spin_glass::red, spin_glass::blue}) {
-      spins_[colour] = DeviceBuffer<std::uint32_t>(static_cast<std::size_t>(packing_.spin_units()));
-      CHECK_CUDA(cudaMemset(spins_[colour].data(), 0, spins_[colour].bytes()));  // bits of no replica, too
-      states_[colour] = DeviceBuffer<std::uint32_t>(
-          static_cast<std::size_t>(Generator::words * copies * packing_.words() * packing_.half));
+    for (auto& spins : spins_) {
+      spins = DeviceBuffer<std::uint32_t>(static_cast<std::size_t>(packing_.spin_units()));
+      CHECK_CUDA(cudaMemset(spins.data(), 0, spins.bytes()));  // bits of no replica, too
     }
     make_couplings(problem);
-    restart();
-  }
-
-  /// Bytes of device memory that an engine takes for a problem, buffers for transfers included.
-  static double bytes_needed(const spin_glass::Problem& problem, const Packing& packing, int copies) {
-    const double spins = 8.0 * static_cast<double>(packing.spin_units());
-    const double couplings = 24.0 * static_cast<double>(packing.coupling_units());
-    const double states = 8.0 * Generator::words * copies * static_cast<double>(packing.words() * packing.half);
-    return spins + couplings + states + std::max(4.0 * static_cast<double>(sites(problem)), 1.0 * transfer_bytes);
   }
 
   void restart() override {
@@ -178,9 +161,7 @@ class MultispinSimulation : public spin_glass::Simulation {
                                                                           colour, size_, problem_.seed,
                                                                           problem_.start == spin_glass::Start::random);
       CHECK_CUDA(cudaGetLastError());
-      seed_words<Generator><<<setup_blocks(states(colour).count), setup_threads>>>(
-          states(colour), packing_, copies_, layout_, colour, size_, problem_.seed);
-      CHECK_CUDA(cudaGetLastError());
+      seed_streams(colour);
     }
     CHECK_CUDA(cudaDeviceSynchronize());
     half_sweeps_done_ = 0;
@@ -214,54 +195,19 @@ class MultispinSimulation : public spin_glass::Simulation {
     return observe_packed(packing_, arrays(), size_, correlations);
   }
 
-  bool can_resume() const override { return true; }
-
-  int stream_words() const override { return Generator::history; }
-
-  void save_streams(const spin_glass::TakeWord& take) const override {
-    CHECK_CUDA(cudaSetDevice(launch_.device));
-    PSFLIP_PLATFORM::save_streams<Generator>({states_[spin_glass::red].data(), states_[spin_glass::blue].data()},
-                                             stream_order(half_sweeps_done_), take);
-  }
-
-  void resume(std::int64_t half_sweeps, const spin_glass::State& state, const spin_glass::GiveWord& give) override {
-    check_resumed(problem_, half_sweeps, state);
-    put_lattices([&](std::int64_t first, std::span<spin_glass::Spin> part) {
-      std::copy_n(state.spins.begin() + first * sites(problem_), part.size(), part.begin());
-    });
-    put_streams(half_sweeps, give);
-  }
-
   spin_glass::Launch launch() const override { return launch_; }
-
-  double bytes_per_flip() const override {
-    // A word of spins: own in and out, the other colour's. Then, for all replicas, six of couplings.
-    return (3 + 6.0 / problem_.replicas) / 8 + bytes_of_streams();
-  }
 
  protected:
   /// Does half-sweeps number half_sweeps_done_ and following: starts the kernels for them, in the default stream.
   virtual void update(std::int64_t half_sweeps) = 0;
+  /// Puts the streams of a colour to their beginning.
+  virtual void seed_streams(Colour colour) = 0;
 
   Words32 words() {
     Words32 all{{spins_[0].data(), spins_[1].data()}, {}};
     for (int d = 0; d < spin_glass::directions; ++d) all.couplings[d] = couplings_[d].data();
     return all;
   }
-  /// Bytes a flip that the streams' states take.
-  double bytes_of_streams() const {
-    const double replicas = static_cast<double>(problem_.replicas), samples = Packing::bits * packing_.units;
-    return copies_ * Generator::bytes(replicas) / replicas / samples;
-  }
-  /// The streams of a colour: number (word * copies + copy) * half + i is that of element i.
-  States states(Colour colour) { return {states_[colour].data(), copies_ * packing_.words() * packing_.half}; }
-  /// Where the streams of a colour stand before half-sweep number h. What is a sample in stage 06 is a word here.
-  Draws draws(std::int64_t h) {
-    const std::int64_t n = h / 2 * problem_.replicas;
-    const int slot = Generator::words > 0 ? static_cast<int>(n % std::max(Generator::words, 1)) : 0;
-    return {states(Colour(h % 2)), problem_.seed, packing_.words_per_group(), n, slot};
-  }
-
   /// Calls take(first lattice, spins in the order of s) for some lattices, and so on to the last. A site that the
   /// layout does not own has 0.
   template <class Take>
@@ -297,12 +243,6 @@ class MultispinSimulation : public spin_glass::Simulation {
     });
   }
 
-  /// The streams become what `give` says, as they are after so many half-sweeps, and so does the engine.
-  void put_streams(std::int64_t half_sweeps, const spin_glass::GiveWord& give) {
-    restore_streams<Generator>({states_[spin_glass::red].data(), states_[spin_glass::blue].data()},
-                               stream_order(half_sweeps), give);
-    half_sweeps_done_ = half_sweeps;
-  }
   const std::uint32_t* spins(Colour colour) const { return spins_[colour].data(); }
   amsc::PackedArrays arrays() const {
     amsc::PackedArrays all{{spins(spin_glass::red), spins(spin_glass::blue)}, {}};
@@ -314,7 +254,6 @@ class MultispinSimulation : public spin_glass::Simulation {
   spin_glass::Problem problem_;
   spin_glass::Launch launch_;
   Packing packing_;
-  int copies_;  ///< of every stream
   Layout layout_;
   Thresholds thresholds_;
   std::int64_t half_sweeps_done_ = 0;
@@ -332,11 +271,6 @@ class MultispinSimulation : public spin_glass::Simulation {
       const std::int64_t count = std::min(at_once, lattices - first);
       f(first, count, std::span(on_host).first(count * sites(problem_)), canonical);
     }
-  }
-
-  StreamOrder<Layout> stream_order(std::int64_t half_sweeps) const {
-    return {layout_,          size_, copies_ * packing_.words(), copies_ * packing_.words_per_group(), half_sweeps,
-            problem_.replicas};
   }
 
   void make_couplings(const spin_glass::Problem& problem) {
@@ -365,11 +299,104 @@ class MultispinSimulation : public spin_glass::Simulation {
     CHECK_CUDA(cudaDeviceSynchronize());
   }
 
-  // Index: the colour.
-  DeviceBuffer<std::uint32_t> spins_[2];                           ///< Packing::spin
+  DeviceBuffer<std::uint32_t> spins_[2];                           ///< of each colour: Packing::spin
   DeviceBuffer<std::uint32_t> couplings_[spin_glass::directions];  ///< Packing::coupling, of the red sites
-  DeviceBuffer<std::uint32_t> states_[2];                          ///< [word of state][word][element]
   Timer timer_;
+};
+
+/// An engine: with the streams.
+template <class Generator, class Layout = Sliced>
+class MultispinSimulation : public MultispinLattices<Layout> {
+ public:
+  /// `copies`: how often every stream is stored, for threads that share its numbers.
+  MultispinSimulation(const spin_glass::Problem& problem, const spin_glass::Launch& launch, const Packing& packing,
+                      int copies) requires std::same_as<Layout, Sliced>
+      : MultispinSimulation(problem, launch, packing, copies,
+                            Sliced{static_cast<int>(problem.size), static_cast<int>(problem.size)}) {}
+
+  MultispinSimulation(const spin_glass::Problem& problem, const spin_glass::Launch& launch, const Packing& packing,
+                      int copies, const Layout& layout)
+      : MultispinLattices<Layout>(problem, launch, packing, layout), copies_(copies) {
+    for (auto& states : states_)
+      states = DeviceBuffer<std::uint32_t>(
+          static_cast<std::size_t>(Generator::words * copies * packing.words() * packing.half));
+    this->restart();
+  }
+
+  /// Bytes of device memory that an engine takes for a problem, buffers for transfers included.
+  static double bytes_needed(const spin_glass::Problem& problem, const Packing& packing, int copies) {
+    const double spins = 8.0 * static_cast<double>(packing.spin_units());
+    const double couplings = 24.0 * static_cast<double>(packing.coupling_units());
+    const double states = 8.0 * Generator::words * copies * static_cast<double>(packing.words() * packing.half);
+    return spins + couplings + states + std::max(4.0 * static_cast<double>(sites(problem)), 1.0 * transfer_bytes);
+  }
+
+  bool can_resume() const override { return true; }
+
+  int stream_words() const override { return Generator::history; }
+
+  void save_streams(const spin_glass::TakeWord& take) const override {
+    CHECK_CUDA(cudaSetDevice(this->launch_.device));
+    PSFLIP_PLATFORM::save_streams<Generator>({states_[spin_glass::red].data(), states_[spin_glass::blue].data()},
+                                             stream_order(this->half_sweeps_done_), take);
+  }
+
+  void resume(std::int64_t half_sweeps, const spin_glass::State& state, const spin_glass::GiveWord& give) override {
+    check_resumed(this->problem_, half_sweeps, state);
+    this->put_lattices([&](std::int64_t first, std::span<spin_glass::Spin> part) {
+      std::copy_n(state.spins.begin() + first * sites(this->problem_), part.size(), part.begin());
+    });
+    put_streams(half_sweeps, give);
+  }
+
+  double bytes_per_flip() const override {
+    // A word of spins: own in and out, the other colour's. Then, for all replicas, six of couplings.
+    return (3 + 6.0 / this->problem_.replicas) / 8 + bytes_of_streams();
+  }
+
+ protected:
+  /// Bytes a flip that the streams' states take.
+  double bytes_of_streams() const {
+    const double replicas = static_cast<double>(this->problem_.replicas),
+                 samples = Packing::bits * this->packing_.units;
+    return copies_ * Generator::bytes(replicas) / replicas / samples;
+  }
+  /// The streams of a colour: number (word * copies + copy) * half + i is that of element i.
+  States states(Colour colour) {
+    return {states_[colour].data(), copies_ * this->packing_.words() * this->packing_.half};
+  }
+  /// Where the streams of a colour stand before half-sweep number h. What is a sample in stage 06 is a word here.
+  Draws draws(std::int64_t h) {
+    const std::int64_t n = h / 2 * this->problem_.replicas;
+    const int slot = Generator::words > 0 ? static_cast<int>(n % std::max(Generator::words, 1)) : 0;
+    return {states(Colour(h % 2)), this->problem_.seed, this->packing_.words_per_group(), n, slot};
+  }
+
+  void seed_streams(Colour colour) override {
+    seed_words<Generator><<<setup_blocks(states(colour).count), setup_threads>>>(
+        states(colour), this->packing_, copies_, this->layout_, colour, this->size_, this->problem_.seed);
+    CHECK_CUDA(cudaGetLastError());
+  }
+  /// The streams become what `give` says, as they are after so many half-sweeps, and so does the engine.
+  void put_streams(std::int64_t half_sweeps, const spin_glass::GiveWord& give) {
+    restore_streams<Generator>({states_[spin_glass::red].data(), states_[spin_glass::blue].data()},
+                               stream_order(half_sweeps), give);
+    this->half_sweeps_done_ = half_sweeps;
+  }
+
+  int copies_;  ///< of every stream
+
+ private:
+  StreamOrder<Layout> stream_order(std::int64_t half_sweeps) const {
+    return {this->layout_,
+            this->size_,
+            copies_ * this->packing_.words(),
+            copies_ * this->packing_.words_per_group(),
+            half_sweeps,
+            this->problem_.replicas};
+  }
+
+  DeviceBuffer<std::uint32_t> states_[2];  ///< of each colour: [word of state][word][element]
 };
 
 /// An Engine, a MultispinSimulation, for the problem.
