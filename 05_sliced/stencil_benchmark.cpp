@@ -171,9 +171,9 @@ int main(int argc, char** argv) {
     check_sizes(session.options);
     session.choice = psflip::choose_device(platforms(), session.options.device);
     psflip::describe(psflip::spin_glass::stage(), session.choice.device);
-    benchmark::AddCustomContext("psflip_sweeps", std::to_string(session.options.sweeps));
+    psflip::add_context("sweeps", std::to_string(session.options.sweeps));
     register_benchmarks(session);
-    benchmark::RunSpecifiedBenchmarks();
+    psflip::run_benchmarks();
   });
   return code == 0 && failed(session) ? 1 : code;
 }

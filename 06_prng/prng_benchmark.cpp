@@ -404,16 +404,14 @@ int main(int argc, char** argv) {
     fill_in(session);
     const Options& options = session.options;
     psflip::describe("06_prng", session.choice.device);
-    const auto say = [](const char* what, std::uint64_t value) {
-      benchmark::AddCustomContext(std::string("psflip_") + what, std::to_string(value));
-    };
+    const auto say = [](const char* what, std::uint64_t value) { psflip::add_context(what, std::to_string(value)); };
     say("elements", static_cast<std::uint64_t>(options.elements));
     say("draws", static_cast<std::uint64_t>(options.draws));
     say("launches", static_cast<std::uint64_t>(options.launches));
     say("l2_bytes", session.choice.platform->make_simulation->l2_bytes(session.choice.device.index));
     say("curand", has_curand);
     register_benchmarks(session);
-    benchmark::RunSpecifiedBenchmarks();
+    psflip::run_benchmarks();
     session.release();
   });
   const bool failed = std::ranges::any_of(session.verdicts, [](const auto& entry) { return entry.second.failed; });

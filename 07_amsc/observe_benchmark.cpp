@@ -147,10 +147,10 @@ int main(int argc, char** argv) {
     psflip::initialise_google_benchmark(line);
     session.choice = psflip::choose_device(platforms(), session.options.device);
     psflip::describe(stage(), session.choice.device);
-    benchmark::AddCustomContext("psflip_samples", std::to_string(session.options.problem.samples));
-    benchmark::AddCustomContext("psflip_replicas", std::to_string(session.options.problem.replicas));
+    psflip::add_context("samples", std::to_string(session.options.problem.samples));
+    psflip::add_context("replicas", std::to_string(session.options.problem.replicas));
     register_benchmarks(session);
-    benchmark::RunSpecifiedBenchmarks();
+    psflip::run_benchmarks();
   });
   return code == 0 && session.verdict.failed ? 1 : code;
 }

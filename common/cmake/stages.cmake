@@ -12,6 +12,9 @@ function(psflip_add_stage model engine)
   cmake_parse_arguments(PARSE_ARGV 2 arg "REFERENCE" "START" "TEST")
   cmake_path(GET CMAKE_CURRENT_SOURCE_DIR FILENAME stage)
   set(shared ${PSFLIP_ROOT}/common/${model})
+  if(NOT TARGET psflip_${model})
+    add_subdirectory(${shared} ${CMAKE_BINARY_DIR}/common/${model})
+  endif()
 
   # Objects, not an archive: they and psflip_<model>_program call each other.
   set(platforms ${stage}_${model}_platforms)
@@ -25,7 +28,7 @@ function(psflip_add_stage model engine)
   endif()
 
   add_executable(${stage}_${model})
-  add_executable(${stage}_${model}_test ${arg_TEST})
+  psflip_add_test_program(${stage}_${model}_test ${arg_TEST})
   add_executable(${stage}_${model}_benchmark)
   foreach(program IN ITEMS ${model} ${model}_test ${model}_benchmark)
     set_target_properties(${stage}_${program} PROPERTIES OUTPUT_NAME ${program}

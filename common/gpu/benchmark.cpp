@@ -5,7 +5,10 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <cstdio>
 #include <cstring>
+#include <iostream>
+#include <map>
 #include <utility>
 
 #include "app/invalid_input.hpp"
@@ -58,6 +61,73 @@ std::string build_type() {
   return "debug";
 #endif
 }
+
+/// What add_context() said, in order.
+std::vector<std::pair<std::string, std::string>> context;
+bool table_for_people = true;
+
+/// Why a run was given up, or nothing. Google Benchmark 1.8 gave the member another name.
+template <class Run>
+std::string reason(const Run& run) {
+  if constexpr (requires { run.error_message; }) {
+    return run.error_message;
+  } else {
+    return run.skip_message;
+  }
+}
+
+/// "ms_per_step" is "ms/step".
+std::string unit(std::string counter) {
+  const std::size_t per = counter.find("_per_");
+  counter.replace(per, 5, "/");
+  if (counter.starts_with("gb/")) counter.replace(0, 2, "GB");
+  return counter;
+}
+
+/// A line for each benchmark, with the medians of its speeds. Google Benchmark's own table has one for each repetition,
+/// and says of a library without NDEBUG, as distributions have it, that timings suffer; ours come from the device.
+class LineEach : public benchmark::BenchmarkReporter {
+ public:
+  bool ReportContext(const Context& google) override {
+    width_ = google.name_field_width;
+    for (const auto& [name, value] : context) {
+      std::cout << (name == context.front().first ? "" : ", ") << name << ' ' << value;
+    }
+    std::cout << "\n\n";
+    return true;
+  }
+
+  void ReportRuns(const std::vector<Run>& runs) override {
+    std::map<std::string, std::vector<double>> speeds;
+    std::string text = runs.front().run_name.function_name;
+    text.resize(std::max(text.size(), std::min<std::size_t>(width_, 50)), ' ');
+    std::string error;
+    for (const Run& run : runs) {
+      if (!reason(run).empty()) error = reason(run);
+      if (run.run_type != Run::RT_Iteration) continue;
+      for (const auto& [name, counter] : run.counters) {
+        if (name.find("_per_") != std::string::npos && name.find("bytes") == std::string::npos)
+          speeds[name].push_back(counter.value);
+      }
+    }
+    if (!error.empty()) {
+      std::cout << text << "  " << error << '\n';
+      return;
+    }
+    if (speeds.empty()) return;  // Google Benchmark's own means and medians
+    for (auto& [name, values] : speeds) {
+      std::ranges::nth_element(values, values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2));
+      const double median = values[values.size() / 2];
+      char number[64];
+      std::snprintf(number, sizeof number, median < 1000 ? "  %9.4g " : "  %9.0f ", median);
+      text += number + unit(name);
+    }
+    std::cout << text << std::endl;  // at once: the next one may take long
+  }
+
+ private:
+  std::size_t width_ = 0;
+};
 
 }  // namespace
 
@@ -113,22 +183,34 @@ void register_copy_benchmark(const DeviceReport& device, std::size_t bytes, Verd
       ->Iterations(1);
 }
 
+void add_context(const std::string& name, const std::string& value) {
+  benchmark::AddCustomContext("psflip_" + name, value);
+  context.emplace_back(name, value);
+}
+
 void describe(std::string_view stage, const DeviceReport& device) {
-  benchmark::AddCustomContext("psflip_stage", std::string(stage));
-  benchmark::AddCustomContext("psflip_platform", device.platform);
-  benchmark::AddCustomContext("psflip_device", device.name);
-  benchmark::AddCustomContext("psflip_build_type", build_type());
+  add_context("stage", std::string(stage));
+  add_context("platform", device.platform);
+  add_context("device", device.name);
+  add_context("build_type", build_type());
 }
 
 void initialise_google_benchmark(const CommandLine& line) {
   static std::string name;  // static: Google Benchmark keeps the pointer
   name = line.program();
   std::vector<std::string> rest = line.remaining();
+  table_for_people = std::ranges::none_of(
+      rest, [](const std::string& argument) { return argument.starts_with("--benchmark_format"); });
   std::vector<char*> arguments{name.data()};
   for (std::string& argument : rest) arguments.push_back(argument.data());
   int count = static_cast<int>(arguments.size());
   benchmark::Initialize(&count, arguments.data());
   if (count > 1) throw InvalidInput(std::string("unknown option ") + arguments[1] + "; --help lists those there are");
+}
+
+void run_benchmarks() {
+  LineEach lines;
+  benchmark::RunSpecifiedBenchmarks(table_for_people ? &lines : nullptr);
 }
 
 }  // namespace psflip

@@ -38,12 +38,19 @@ void register_benchmark(const std::string& name, int repetitions, double min_tim
 void register_copy_benchmark(const DeviceReport& device, std::size_t bytes, Verdict& verdict,
                              std::function<void()> before);
 
-/// Adds to the report's context what every model has to say about itself.
+/// Says something about the whole run, above its results: "size", "200". In JSON it is called psflip_size.
+void add_context(const std::string& name, const std::string& value);
+
+/// Adds what every model has to say about itself.
 void describe(std::string_view stage, const DeviceReport& device);
 
 /// CLI11 took its own options; Google Benchmark takes its own out of the rest. Throws InvalidInput if any are left.
 /// The command line must allow_extras().
 void initialise_google_benchmark(const CommandLine& line);
+
+/// Runs what was registered and prints a line for each benchmark, with medians over its repetitions; with
+/// --benchmark_format=json or another, what Google Benchmark prints. After initialise_google_benchmark().
+void run_benchmarks();
 
 /// What is asked for, or once "the stage chooses".
 template <class T>

@@ -133,9 +133,9 @@ void register_benchmarks(Session& session) {
 }
 
 void describe_problem(const Options& options) {
-  benchmark::AddCustomContext("psflip_size", std::to_string(options.size));
-  benchmark::AddCustomContext("psflip_steps", std::to_string(options.steps));
-  benchmark::AddCustomContext("psflip_seed", std::to_string(options.seed));
+  add_context("size", std::to_string(options.size));
+  add_context("steps", std::to_string(options.steps));
+  add_context("seed", std::to_string(options.seed));
 }
 
 void add_options(CommandLine& line, Options& options) {
@@ -175,7 +175,7 @@ int main(int argc, char** argv) {
     psflip::describe(stage(), session.choice.device);
     describe_problem(session.options);
     register_benchmarks(session);
-    benchmark::RunSpecifiedBenchmarks();
+    psflip::run_benchmarks();
   });
   return code == 0 && session.verdict.failed ? 1 : code;
 }

@@ -153,13 +153,13 @@ void report(std::ostream& out, const Options& options, const Result& result) {
     out << ", block " << *result.launch.block;
   }
   if (result.launch.steps_per_pass) {
-    out << ", steps a pass " << *result.launch.steps_per_pass;
+    out << ", steps per pass " << *result.launch.steps_per_pass;
   }
   out << '\n';
   if (options.steps > 0) {
     const double seconds_per_step = result.seconds / static_cast<double>(options.steps);
-    out << "time        " << 1e3 * seconds_per_step << " ms a step, " << 1e12 * seconds_per_step / sites
-        << " ps a site\n";
+    out << "time        " << 1e3 * seconds_per_step << " ms per step, " << 1e12 * seconds_per_step / sites
+        << " ps per site\n";
   }
   out << "hash        " << result.hash << '\n';
   out << "M           " << result.magnetisation << " (" << static_cast<double>(result.magnetisation) / sites

@@ -229,13 +229,13 @@ bool failed(const Session& session) {
 
 void describe_problem(const Options& options) {
   const Problem& problem = options.problem;
-  benchmark::AddCustomContext("psflip_size", std::to_string(problem.size));
-  benchmark::AddCustomContext("psflip_sweeps", std::to_string(options.sweeps));
-  benchmark::AddCustomContext("psflip_samples", std::to_string(problem.samples));
-  benchmark::AddCustomContext("psflip_replicas", std::to_string(problem.replicas));
-  benchmark::AddCustomContext("psflip_samples_per_stream", std::to_string(problem.samples_per_stream));
-  benchmark::AddCustomContext("psflip_beta", std::to_string(problem.beta));
-  benchmark::AddCustomContext("psflip_seed", std::to_string(problem.seed));
+  add_context("size", std::to_string(problem.size));
+  add_context("sweeps", std::to_string(options.sweeps));
+  add_context("samples", std::to_string(problem.samples));
+  add_context("replicas", std::to_string(problem.replicas));
+  add_context("samples_per_stream", std::to_string(problem.samples_per_stream));
+  add_context("beta", std::to_string(problem.beta));
+  add_context("seed", std::to_string(problem.seed));
 }
 
 void add_options(CommandLine& line, Options& options) {
@@ -308,7 +308,7 @@ int run_benchmarks(int argc, char** argv) {
     describe(stage(), session.choice.device);
     describe_problem(session.options);
     register_benchmarks(session);
-    benchmark::RunSpecifiedBenchmarks();
+    psflip::run_benchmarks();
   });
   return code == 0 && failed(session) ? 1 : code;
 }

@@ -8,6 +8,7 @@ import os
 import pathlib
 import pty
 import random
+import re
 import resource
 import shutil
 import signal
@@ -606,10 +607,20 @@ class Runs(InFolder):
         self.assertIn(answer["device"]["name"], lines[0])
         self.assertIn("450cfbd6984c93fe", done.stdout.decode())
         table = [line.split() for line in lines[-5:]]
-        self.assertEqual(table[0], "sweep e error m error m2 error abs_q error q2 error".split())
+        self.assertEqual(table[0], "sweep e m m2 abs_q q2".split())
         self.assertEqual([row[0] for row in table[1:]], ["0", "1", "2", "4"])
         self.assertAlmostEqual(float(table[-1][1]), answer["averages"][0]["e"], places=4)
-        self.assertEqual(table[-1][2], "-")
+
+    def test_report_has_errors_in_brackets(self):
+        problem = ["--size", 8, "--sweeps", 4, "--samples", 6, "--samples-per-stream", 1]
+        row = run(*problem).stdout.decode().splitlines()[-1].split()
+        at_end = result(*problem)["averages"][-1]
+        self.assertEqual(row[0], "4")
+        for text, name in zip(row[1:], ("e", "m", "m2", "abs_q", "q2"), strict=True):
+            value, error = re.fullmatch(r"(-?\d+\.\d+)\((\d\d|100)\)", text).groups()
+            unit = 10.0 ** -len(value.split(".")[1])
+            self.assertAlmostEqual(float(value), at_end[name], delta=0.51 * unit)
+            self.assertAlmostEqual(int(error) * unit, at_end[f"{name}_error"], delta=0.51 * unit)
 
     def test_help(self):
         done = run("--help")

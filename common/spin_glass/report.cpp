@@ -1,6 +1,7 @@
 #include "spin_glass/report.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <string>
 #include <string_view>
@@ -83,19 +84,19 @@ void report_launch(std::ostream& out, const Launch& launch) {
     parts.push_back(std::string(name(*launch.load)) + " loads");
   }
   if (launch.threads) {
-    parts.push_back(counted(*launch.threads, "thread") + " a block");
+    parts.push_back(counted(*launch.threads, "thread") + " per block");
   }
   if (launch.sites_per_thread) {
-    parts.push_back(counted(*launch.sites_per_thread, "site") + " a thread");
+    parts.push_back(counted(*launch.sites_per_thread, "site") + " per thread");
   }
   if (launch.kernel) {
     parts.push_back("kernel " + std::string(name(*launch.kernel)));
   }
   if (launch.samples_per_word) {
-    parts.push_back(counted(*launch.samples_per_word, "sample") + " a word");
+    parts.push_back(counted(*launch.samples_per_word, "sample") + " per word");
   }
   if (launch.cluster) {
-    parts.push_back(counted(*launch.cluster, "block") + " a cluster with " +
+    parts.push_back(counted(*launch.cluster, "block") + " per cluster with " +
                     counted(launch.replicas_together.value_or(1), "replica"));
   }
   if (launch.transport) {
@@ -107,26 +108,33 @@ void report_launch(std::ostream& out, const Launch& launch) {
   out << (parts.empty() ? "" : "\n");
 }
 
+/// "-1.6454(11)": the value with the error of its last digits, or the value alone if there is no error.
+std::string with_error(const Average& average) {
+  char text[64];
+  const double error = average.error.value_or(0);
+  if (error > 0) {
+    const int decimals = std::max(0, 1 - static_cast<int>(std::floor(std::log10(error))));  // two digits of the error
+    std::snprintf(text, sizeof text, "%.*f(%.0f)", decimals, average.value, std::round(error * std::pow(10, decimals)));
+  } else {
+    std::snprintf(text, sizeof text, "%.5g", average.value);
+  }
+  return text;
+}
+
 void report_averages(std::ostream& out, const std::vector<AveragesAt>& averages, bool correlations) {
   const auto print = [&](const std::string& text, std::size_t width) {
     out << std::string(width - std::min(width, text.size()), ' ') << text;
   };
-  const auto number = [](double value, int digits) {
-    char text[32];
-    std::snprintf(text, sizeof text, "%.*g", digits, value);
-    return std::string(text);
-  };
-  print("sweep", 12);
+  out << "averages over samples; in brackets: the error of the last digits\n";
+  print("sweep", 10);
   for (const std::string_view quantity : average_names(correlations)) {
-    print(std::string(quantity), 13);
-    print("error", 9);
+    print(std::string(quantity), 15);
   }
   out << '\n';
   for (const AveragesAt& at : averages) {
-    print(std::to_string(at.sweep), 12);
+    print(std::to_string(at.sweep), 10);
     for (const std::optional<Average>& average : average_values(at, correlations)) {
-      print(average ? number(average->value, 5) : "-", 13);
-      print(average && average->error ? number(*average->error, 2) : "-", 9);
+      print(average ? with_error(*average) : "-", 15);
     }
     out << '\n';
   }
@@ -197,14 +205,14 @@ void report(std::ostream& out, const Run& run, const Result& result) {
   out << "hash " << run.couplings_hash << '\n';
   report_launch(out, result.launch);
   if (run.sweeps > 0) {
-    out << "time        " << 1e3 * result.seconds / static_cast<double>(run.sweeps) << " ms a sweep, "
-        << ps_per_flip(run, result) << " ps a flip\n";
+    out << "time        " << 1e3 * result.seconds / static_cast<double>(run.sweeps) << " ms per sweep, "
+        << ps_per_flip(run, result) << " ps per flip\n";
   }
   out << "hash        " << result.hash << '\n';
   out << "M           " << result.magnetisation << " (" << static_cast<double>(result.magnetisation) / spins(problem)
-      << " a site)\n";
+      << " per site)\n";
   out << "E           " << result.energy << " (" << static_cast<double>(result.energy) / spins(problem)
-      << " a site)\n\n";
+      << " per site)\n\n";
   report_averages(out, result.averages, run.correlations);
 }
 
