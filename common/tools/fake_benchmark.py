@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Stands in for a stage's benchmark in the tests of these tools: says what Google Benchmark would say.
 
-Which model it times follows from its name. Its times follow from the launch; some launches are refused, as real stages
+Most tests call answer() instead of starting a program. Which model it times follows from its name. Its times follow from the launch; some launches are refused, as real stages
 refuse some; and a file WRONG beside it makes its bits wrong.
 """
 
@@ -15,12 +15,13 @@ from pathlib import Path
 HASH = "0123456789abcdef"
 
 
-def main():
-    here = Path(sys.argv[0])
+def answer(command):
+    """What the program says that is called like this, and its exit code."""
+    here, *arguments = Path(command[0]), *command[1:]
     stage = here.parent.name[:2]
-    flags = [word for word in sys.argv[1:] if word.startswith("--benchmark_") or word == "--unchecked"]
+    flags = [word for word in arguments if word.startswith("--benchmark_") or word == "--unchecked"]
     wanted = next((word.split("=", 1)[1] for word in flags if "filter" in word), "")
-    words = [word for word in sys.argv[1:] if word not in flags]
+    words = [word for word in arguments if word not in flags]
     options = dict(zip(words[::2], words[1::2]))
     launches = majority if here.name == "majority_benchmark" else spin_glass
     entries = []
@@ -50,8 +51,8 @@ def main():
         "psflip_device": "a fake",
         "psflip_build_type": "debug",
     }
-    print(json.dumps({"context": context, "benchmarks": entries}))
-    return 1 if any("wrong" in entry.get("error_message", "") for entry in entries) else 0
+    text = json.dumps({"context": context, "benchmarks": entries})
+    return text, 1 if any("wrong" in entry.get("error_message", "") for entry in entries) else 0
 
 
 def is_wrong(folder, name, options):
@@ -187,4 +188,6 @@ def spin_glass(stage, options):
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    text, code = answer(sys.argv)
+    print(text)
+    sys.exit(code)

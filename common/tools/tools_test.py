@@ -13,10 +13,12 @@ import unittest
 from pathlib import Path
 from unittest import mock
 
+import build
 import compare
 import comparison
 import counters
 import draw
+import fake_benchmark
 import generators
 import readme_tables
 import sizes
@@ -24,7 +26,7 @@ import stages
 import sweep
 import table
 import words
-from models import MAJORITY, SPIN_GLASS
+from models import MAJORITY, SPIN_GLASS, model_of
 from stages import Failure
 
 TOOLS = Path(__file__).parent
@@ -39,7 +41,7 @@ class WithFolder(unittest.TestCase):
 
 
 def put_fake_benchmark(target):
-    """Started by this very interpreter, and without site-packages: it is started hundreds of times."""
+    """Started by this very interpreter, and without site-packages."""
     text = (TOOLS / "fake_benchmark.py").read_text()
     target.write_text(text.replace("#!/usr/bin/env python3", f"#!{sys.executable} -S", 1))
     target.chmod(0o755)
@@ -58,6 +60,14 @@ class WithBuild(WithFolder):
             for name in names:
                 (self.folder / name).mkdir(exist_ok=True)
                 put_fake_benchmark(self.folder / name / f"{model}_benchmark")
+        start = mock.patch.object(stages, "start", self.start)
+        start.start()
+        self.addCleanup(start.stop)
+
+    def start(self, command, what):
+        """Instead of stages.start(): hundreds of processes take a minute."""
+        text, code = fake_benchmark.answer(command)
+        return code, text, ""
 
     def run_compare(self, *arguments):
         output = io.StringIO()
@@ -66,7 +76,8 @@ class WithBuild(WithFolder):
         return code, output.getvalue()
 
     def compare(self, *arguments):
-        return self.run_compare("--model", self.model, *arguments)
+        """Every row and column."""
+        return self.run_compare("--model", self.model, "--all", "--wide", *arguments)
 
     def launch(self, row):
         """A row of the stages before 07: no kernel, and nothing that goes with one."""
@@ -77,6 +88,16 @@ class WithBuild(WithFolder):
         file = self.folder / "result.json"
         self.compare("--json", str(file), *arguments)
         return json.loads(file.read_text())
+
+
+def as_text(result):
+    """All of a result as --wide prints it."""
+    model, output = model_of(result), io.StringIO()
+    with contextlib.redirect_stdout(output):
+        writer = table.Writer(model, table.all_columns(model), ladders=model.rows_first)
+        for row in result["rows"]:
+            writer.row(row)
+    return output.getvalue()
 
 
 def rows_of(output):
@@ -157,7 +178,7 @@ class BitsInTheComparison(WithBuild):
         self.assertAlmostEqual(one["factor_before"], FAKE_00 / 0.6)
         self.assertAlmostEqual(best["factor_before"], 6)
         self.assertAlmostEqual(best["gb_per_s"], 0.25 * 1e6 / 0.1e-3 * 1e-9)
-        text = table.as_text(result)
+        text = as_text(result)
         self.assertIn(" bit      1 step a pass ", text)
         self.assertIn(" bit      6 steps a pass, best of 16 ", text)
         self.assertEqual([row[-1] for row in rows_of(text)], ["reference", *4 * ["yes"]])
@@ -187,7 +208,7 @@ class BitsInTheComparison(WithBuild):
         result = self.json("--size", "8", "--stages", "03")
         for row in result["rows"]:
             del row["steps_per_pass"]
-        self.assertEqual([row[-1] for row in rows_of(table.as_text(result))], ["reference", "yes", "yes"])
+        self.assertEqual([row[-1] for row in rows_of(as_text(result))], ["reference", "yes", "yes"])
 
 
 class SpinGlassComparison(WithBuild):
@@ -296,7 +317,7 @@ class GeneratorsInTheComparison(WithBuild):
         self.assertEqual([row["bits_agree"] for row in result["rows"]], 5 * [True])
         self.assertEqual([row["bits_compared_at"] for row in result["rows"]],
                          [None, None, *3 * [{"size": 64, "samples": 1}]])  # fmt: skip
-        output = f"{table.as_text(result)}\n{table.remarks(result)}"
+        output = "\n".join([as_text(result), *table.remarks(result)])
         self.assertIn("yes, at L = 64, M = 1", output)
         self.assertIn("x 00: stage 00 with minstd", output)
 
@@ -315,8 +336,8 @@ class GeneratorsInTheComparison(WithBuild):
         result = self.json("--size", "8", "--stages", "05")
         for row in result["rows"]:
             del row["generator"], row["bits_compared_at"]
-        text = table.as_text(result)
-        self.assertNotIn("generator", text)
+        text = as_text(result)
+        self.assertNotIn("generator", table.comparison_as_markdown(SPIN_GLASS, result["rows"]))
         self.assertEqual([row[-1] for row in rows_of(text)], ["reference", "yes", "yes", "yes"])
 
 
@@ -342,8 +363,8 @@ class KernelsInTheComparison(WithBuild):
         self.assertAlmostEqual(wide["ps_per_flip"], 0.15 * 1.32 + 3e-3 * 1e9 / (32 * spins))
         factor = result["rows"][0]["ms_per_sweep"] / spins / (wide["ms_per_sweep"] / (32 * spins))
         self.assertAlmostEqual(wide["factor_reference"], factor)
-        text = table.as_text(result)
-        self.assertIn("  indexing or kernel  ", text)
+        text = as_text(result)
+        self.assertIn("| indexing or kernel |", table.comparison_as_markdown(SPIN_GLASS, result["rows"]))
         self.assertIn("k = 32, 256 threads, best of 4 ", text)
         self.assertIn("k = 32, 256 threads, cluster 1, best of 6 ", text)
         self.assertIn("k = 32, 256 threads, cluster 16, best of 3 ", text)
@@ -396,7 +417,7 @@ class Models(WithBuild):
     """Which tables are printed."""
 
     def stages_shown(self, *arguments):
-        code, output = self.run_compare(*arguments)
+        code, output = self.run_compare("--all", *arguments)
         self.assertEqual(code, 0)
         return [row[0] for row in rows_of(output)]
 
@@ -494,9 +515,10 @@ class Models(WithBuild):
 
 class Sweep(WithBuild):
     def sweep(self, *arguments):
-        build, out = str(self.folder), str(self.folder / "out")
-        options = compare.parse_options(["--build-dir", build, "--sweep", out, *arguments])
-        reference, others = sweep.chosen_stages(MAJORITY, options)
+        out = str(self.folder / "out")
+        options = compare.parse_options(["--build-dir", str(self.folder), "--sweep", out, *arguments])
+        options.builder = build.builder_for(options)
+        reference, others = sweep.chosen_stages(MAJORITY, options, sweep.STAGES)
         options.storage, options.repetitions = ["int32"], 3
         return sweep.measure_all(options, reference, others)
 
@@ -531,7 +553,8 @@ class Sizes(WithBuild):
     def measure(self, *arguments):
         out = str(self.folder / "out")
         options = compare.parse_options(["--build-dir", str(self.folder), "--sizes", out, *arguments])
-        reference, others = sizes.chosen_stages(SPIN_GLASS, options)
+        options.builder = build.builder_for(options)
+        reference, others = sizes.chosen_stages(SPIN_GLASS, options, sizes.STAGES)
         _, settings = sizes.settings_of(options, others)
         options.repetitions = 3
         problem = sizes.fill_defaults(SPIN_GLASS, options, "cpu")
@@ -809,7 +832,7 @@ class Plots(WithBuild):
         self.run_compare("--generators", str(out), "--size", "8,12")
         self.run_compare("--words", str(out), "--size", "8,10,16,32", "--spins", str(2**23))
         self.run_compare("--sweep", str(out), "--size", "20,30", "--storage", "int8,int32")
-        self.run_compare("--model", "spin-glass", "--size", "8", "--json", str(out / "spin_glass.json"))
+        self.run_compare("--model", "spin-glass", "--all", "--size", "8", "--json", str(out / "spin_glass.json"))
         first = {file.name: file.read_bytes() for file in out.glob("*.svg")}
         self.assertEqual(len(first), 2 + 2 + 4)
         for name in first:
@@ -896,7 +919,7 @@ class Counters(WithBuild):
 
     def measure(self, model, *also):
         comparison, file = self.folder / "comparison.json", self.folder / "counters.json"
-        self.run_compare("--model", model, "--size", "8", "--json", str(comparison))
+        self.run_compare("--model", model, "--all", "--size", "8", "--json", str(comparison))
         result = json.loads(comparison.read_text())
         for row in result["rows"][1:]:
             row["platform"] = "gpu"
