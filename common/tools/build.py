@@ -53,12 +53,11 @@ class Job:
             log.unlink()
         with log.open("ab") as file:
             file.write(f"\n==== {time.strftime('%Y-%m-%d %H:%M:%S')}: {' '.join(map(str, command))}\n".encode())
+            file.flush()  # before others write there
             self.begin, self.started = file.tell(), time.monotonic()
-            try:  # in a session of its own, so that Ctrl-C comes here alone, and stop() reaches the compilers, too
-                self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=file, stderr=file,
-                                                start_new_session=True, env=environment())  # fmt: skip
-            except FileNotFoundError:
-                raise Failure("there is no cmake here; without --no-install, common/run installs it") from None
+            # In a session of its own, so that Ctrl-C comes here alone, and stop() reaches the compilers, too.
+            self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=file, stderr=file,
+                                            start_new_session=True, env=environment())  # fmt: skip
         atexit.register(self.stop)
 
     def seconds(self):
@@ -118,11 +117,17 @@ class Builder:
         made = ("CMakeCache.txt", "build.ninja", "Makefile", STAMP)
         return not any((self.folder / name).exists() for name in made) and any(self.folder.glob("[0-9][0-9]_*/*"))
 
+    def generated(self):
+        """What CMake makes for who builds."""
+        return [self.folder / name for name in ("build.ninja", "Makefile")]
+
     @functools.cached_property
     def configured(self):
         """Configures if needed. Whether there is something to build; read it to have it done."""
         if self.brought:
             return False
+        if not shutil.which("cmake"):
+            raise Failure("there is no cmake here; without --no-install, common/run installs it")
         stamp = self.folder / STAMP
         # A checkout that moved, or an nvcc or a GPU that came or went, needs a new configuration. One without nvcc is
         # complete too.
@@ -132,7 +137,7 @@ class Builder:
         # Whoever gives no options takes those that were given.
         if known == wanted or known and not self.options and known.startswith(machine):
             self.tell_what_is_missing(known)
-        elif known is not None or not any((self.folder / name).exists() for name in ("build.ninja", "Makefile")):
+        elif known is not None or not any(file.exists() for file in self.generated()):
             self.tell_what_is_missing(wanted)
             self.folder.mkdir(parents=True, exist_ok=True)
             stamp.write_text("not yet\n")  # whatever ends this, the next call does it again
@@ -152,8 +157,7 @@ class Builder:
         """Whether there is such a target; CMake leaves out what a machine lacks libraries for."""
         if not self.configured:
             return False
-        files = [self.folder / name for name in ("build.ninja", "Makefile")]
-        text = "".join(file.read_text(errors="replace") for file in files if file.exists())
+        text = "".join(file.read_text(errors="replace") for file in self.generated() if file.exists())
         return re.search(rf"^(build )?{re.escape(target)}:", text, re.MULTILINE) is not None
 
     # Building.
@@ -283,7 +287,7 @@ def build_if_configured(folder, target):
     """For tools that are called by hand: brings a program up to date in a folder where common/run or common/test, or
     somebody by hand, has configured."""
     builder = Builder(folder)
-    if any((builder.folder / name).exists() for name in ("build.ninja", "Makefile")) and builder.has(target):
+    if any(file.exists() for file in builder.generated()) and builder.has(target):
         builder.need(target)
 
 

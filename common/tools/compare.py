@@ -215,7 +215,7 @@ def show(comparison, explain=True):
     comparison.prepare()
     progress("")
     where = f", on {comparison.device}" if comparison.device else ""
-    print(f"{model.title}: {table.problem_in_words(comparison.problem)}{where}\n")
+    print(f"{table.wrapped(f'{model.title}: {table.problem_in_words(comparison.problem)}{where}')}\n")
     columns = table.all_columns(model) if options.wide else table.short_columns(model, options.beside)
     writer = table.Writer(model, columns, ladders=options.all and model.rows_first)
     result = comparison.run(writer.row)
@@ -256,7 +256,7 @@ def into_folder(options):
 
 def main(arguments):
     options = parse_options(arguments)
-    print(device_report.in_a_line(options), flush=True)
+    print(table.wrapped(device_report.in_a_line(options)), flush=True)
     options.builder = build.builder_for(options)
     tool = into_folder(options)
     if tool:

@@ -190,7 +190,8 @@ class Comparison:
     def __init__(self, model, options):
         self.model, self.options, self.builder = model, options, options.builder
         self.reference, self.others = chosen_stages(model, options)
-        self.rows, self.left_out, self.offers, self.tries = [], [], {}, {}
+        self.rows, self.left_out = [], []
+        self.probes, self.offers, self.tries = {}, {}, {}  # what stages have said
         if not options.stages and not options.all:
             for stage in [stage for stage in self.others if stage.number in model.apart]:
                 self.others.remove(stage)
@@ -217,7 +218,7 @@ class Comparison:
         self.builder.settle()  # nothing compiles while stage 00 is timed, or while we find out where stages run
         self.platform, self.device = "reference", None
         if self.others:
-            report, _ = probe(self.others[0], options)
+            report, _ = self.probe(self.others[0])
             self.platform, self.device = report.platform, report.device
         for name in model.rows:
             for value in getattr(options, name) or []:
@@ -226,12 +227,17 @@ class Comparison:
                     raise Failure(f"--{name} {value}: none of the chosen stages has it")
         self.problem = fill_defaults(model, options, self.platform)
 
+    def probe(self, stage):
+        if stage not in self.probes:
+            self.builder.need(stage.target)
+            self.probes[stage] = probe(stage, self.options)
+        return self.probes[stage]
+
     def variants(self, stage):
         """What a stage has of what is wished, in order."""
         model, options = self.model, self.options
         if stage not in self.offers:
-            self.builder.need(stage.target)
-            _, offered = probe(stage, options)
+            _, offered = self.probe(stage)
             if has_generators(offered):
                 offered = [(values, parts) for values, parts in offered if has_a_row(values, options)]
             if options.all:
@@ -277,9 +283,9 @@ class Comparison:
         self.expected = launch.hash
         self.add(make_row(self.reference, report, launch, [], problem), show)
         refusal = None
+        self.build_ahead()
         for stage, variants in self.entries():
-            if self.platform == "gpu":  # which leaves the processor to the compiler
-                self.builder.ahead()
+            self.build_ahead()
             try:
                 self.add(self.measure(stage, variants), show)
             except Refused as refused:  # bitwise, say, for a size that is no power of two
@@ -303,6 +309,10 @@ class Comparison:
             "rows": self.rows,
             "left_out": self.left_out,
         }
+
+    def build_ahead(self):
+        if self.platform == "gpu":  # which leaves the processor to the compiler
+            self.builder.ahead()
 
     def add(self, row, show):
         self.rows.append(row)

@@ -195,9 +195,9 @@ def in_a_line(options, root=Path("/")):
     missing = [] if driver else ["a GPU"]
     missing += [name for name, program in (("nvcc", "nvcc"), ("MPI", "mpirun")) if not shutil.which(program)]
     on_gpu = cards and options.device != "cpu" and shutil.which("nvcc")
-    where = f"{len(cards)} x {cards[0].name}" if on_gpu else "the CPU path: CUDA on host threads"
-    lacks = f". Missing for more: {', '.join(missing)}; see --device-report" if missing else ""
-    return f"psFlip on {where}; {host(root).text}{lacks}."
+    where = f"{len(cards)} x {cards[0].name}" if on_gpu else "the CPU path"
+    lacks = f" Missing for more: {', '.join(missing)} (--device-report)." if missing else ""
+    return f"psFlip on {where}: {host(root).text}.{lacks}"
 
 
 def main(arguments):

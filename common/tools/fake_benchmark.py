@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Stands in for a stage's benchmark in the tests of these tools: says what Google Benchmark would say.
 
-Most tests call answer() instead of starting a program. Which model it times follows from its name. Its times follow from the launch; some launches are refused, as real stages
-refuse some; and a file WRONG beside it makes its bits wrong.
+Most tests call answer() instead of starting a program. Which model it times follows from its name. Its times follow
+from the launch; some launches are refused, as real stages refuse some; a file WRONG beside it makes its bits wrong, and
+a file GPU in the build folder makes it say that it runs on one.
 """
 
 import json
@@ -47,7 +48,7 @@ def answer(command):
     if not wanted:
         entries.append({"name": "copy/iterations:1", "run_type": "iteration", "family_index": 999, "gb_per_s": 100.0})
     context = {
-        "psflip_platform": "reference" if stage == "00" else "cpu",
+        "psflip_platform": "reference" if stage == "00" else "gpu" if (here.parents[1] / "GPU").exists() else "cpu",
         "psflip_device": "a fake",
         "psflip_build_type": "debug",
     }
@@ -152,7 +153,7 @@ def spin_glass(stage, options):
     generator wrong, WRONG-wide that kernel."""
     size = int(options["--size"])
     spins = size**3 * int(options.get("--samples", 1)) * int(options.get("--replicas", 4))
-    if stage == "07":
+    if stage in ("07", "08"):
         yield from kernels(options, size, spins)
         return
     if options.get("--kernel"):

@@ -183,6 +183,7 @@ def start(command, what):
                     progress(f"{what}, {time.monotonic() - begin:.0f} s")
         except BaseException:
             process.kill()
+            process.wait()
             raise
 
 

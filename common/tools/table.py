@@ -122,6 +122,7 @@ def columns_of(model, rows):
     return [("indexing or kernel", *rest) if kernels and name == "indexing" else (name, *rest) for name, *rest in shown]
 
 
+WIDTH = 100  # columns of a terminal that everybody has
 # A table that is printed row by row has to know its widths before it knows its rows.
 WIDTHS = {"idea": 38, "runs on": 9, "storage": 7, "indexing": 18, "generator": 14, "launch": 43, "same bits": 21}
 
@@ -156,7 +157,7 @@ def ps_of(model):
 
 
 def short_columns(model, device=None):
-    """(heading, cell, whether it is a number, width): what fits into 100 columns; with a device, what common/results
+    """(heading, cell, whether it is a number, width): what fits into a usual terminal; with a device, what common/results
     has of it."""
     published = beside(device, model)["ps"] if device else {}
     heading = f"on {device}"
@@ -172,7 +173,7 @@ def short_columns(model, device=None):
         ("x 00", lambda row: factor(row["factor_reference"]), True, 7),
         ("bits", short_bits, False, 4),
     ]
-    rest = 100 - sum(2 + width for _, _, _, width in columns if width)
+    rest = WIDTH - sum(2 + width for _, _, _, width in columns if width)
     return [(*column, width or rest) for *column, width in columns]
 
 
@@ -331,8 +332,12 @@ def short_remarks(result, device=None):
     return lines + warnings(result)
 
 
+def wrapped(line):
+    return textwrap.fill(line, WIDTH, subsequent_indent="  ")
+
+
 def as_remarks(lines):
-    return dim("\n".join(textwrap.fill(line, 100, subsequent_indent="  ") for line in lines))
+    return dim("\n".join(map(wrapped, lines)))
 
 
 def warnings(result):
