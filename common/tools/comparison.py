@@ -339,8 +339,8 @@ class Comparison:
                 brief = {"repetitions": 1} if "steps_per_pass" in parts else {model.runs: 1, "repetitions": 1}
             alike = [own for own, own_parts in self.variants(stage) if own_parts == parts]
             rows = {name: list(dict.fromkeys(own[name] for own in alike if own[name] is not None)) for name in values}
-            fewer = {} if self.options.all or self.platform == "gpu" else model.trials_on_cpu
-            trials = {part: getattr(self.options, part) or fewer.get(part) or model.trials[part] for part in parts}
+            usual = model.trials if self.options.all else model.trials | model.few_trials[self.platform]
+            trials = {part: getattr(self.options, part) or usual[part] for part in parts}
             settings = self.problem_of(values) | brief | rows | trials
             what = self.doing(stage, f"trying {math.prod(len(some) for some in [*rows.values(), *trials.values()] if some)}"
                               " launches")  # fmt: skip

@@ -469,6 +469,8 @@ class TableForPeople(WithBuild):
         self.assertNotIn("left out: fused", output)
         (self.folder / "GPU").touch()
         result, output = self.result("--size", "8", "--model", "spin-glass")
+        shapes = result["rows"][1]["shapes"]
+        self.assertEqual(len(shapes), 3 * 2 * 3 * 3)  # indexings, loads, threads, sites
         self.assertEqual(result["rows"][-1]["kernel"], "small")
         self.assertNotIn("slow on a CPU", output)
 
