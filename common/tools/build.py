@@ -7,6 +7,9 @@ psflip_build in setup.bash is this program. On a terminal a line says what is be
 CMake and the compilers say goes to build.log in the folder, and is shown if something fails.
 """
 
+if __name__ == "__main__":
+    import interrupt  # noqa: F401
+
 import atexit
 import functools
 import os

@@ -5,6 +5,9 @@ measured.
 Stage 00 is always run: its state is what the others must reach. Exit code 1 if any stage's bits differ.
 """
 
+if __name__ == "__main__":
+    import interrupt  # noqa: F401
+
 import argparse
 import copy
 import csv

@@ -4,6 +4,9 @@
 mpirun does the work; this knows what Open MPI wants to be told, and lets a run save itself before Ctrl-C ends it.
 """
 
+if __name__ == "__main__":
+    import interrupt  # noqa: F401
+
 import argparse
 import os
 import shutil

@@ -6,6 +6,9 @@ and transports must find the same energies, magnetisations and overlaps at a siz
 which readme_tables.py makes tables, and pictures. Efficiency: t_1 / (N t_N), with t_1 of the fastest transport.
 """
 
+if __name__ == "__main__":
+    import interrupt  # noqa: F401
+
 import argparse
 import datetime
 import json

@@ -48,4 +48,4 @@ psflip_install() {
 
 # psflip_build folder [--cuda | --no-cuda] [cmake option...] [--target target...]: configures if needed, builds with all
 # cores, quietly. A folder that somebody configured by hand is built as it is.
-psflip_build() { python3 "$psflip_root/common/tools/build.py" "$@"; }
+psflip_build() { python3 -S "$psflip_root/common/tools/build.py" "$@"; }

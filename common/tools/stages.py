@@ -54,6 +54,7 @@ def run_tool(main, name):
         raise SystemExit(128 + number)
 
     try:
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # KeyboardInterrupt
         for number in (signal.SIGTERM, signal.SIGHUP):
             if signal.getsignal(number) is not signal.SIG_IGN:  # as nohup wants it
                 signal.signal(number, end)

@@ -526,9 +526,9 @@ class TableForPeople(WithBuild):
     def test_the_first_line_says_where_it_runs_and_what_is_missing(self):
         listed = "NVIDIA H200, 143771 MiB, 9.0, 580.95.05\n"
         for there, cards, wanted in (
-            ([], None, r"psFlip on the CPU path: .* cores, \d+ GiB. Missing for more: a GPU, nvcc, MPI \("),
+            ([], None, r"psFlip on the CPU path: .* cores, \d+ GiB. Missing for more: a GPU, nvcc, MPI.\n"),
             (["nvcc", "mpirun"], listed, r"psFlip on 1 x NVIDIA H200: .* cores, \d+ GiB.\n"),
-            (["mpirun"], listed, r"psFlip on the CPU path: .* GiB. Missing for more: nvcc \("),
+            (["mpirun"], listed, r"psFlip on the CPU path: .* GiB. Missing for more: nvcc.\n"),
         ):
             with mock.patch("shutil.which", lambda name, path=None: name if name in there else None), \
                     mock.patch("device_report.output_of", lambda *command: cards):  # fmt: skip
@@ -643,6 +643,18 @@ class RealProcesses(WithBuild):
         self.assertEqual((process.returncode, errors), (130, ""))
         with self.assertRaises(ProcessLookupError):
             os.kill(int((self.folder / "pid").read_text()), 0)
+
+
+    def test_ctrl_c_while_it_starts(self):
+        for seconds in (0.02, 0.05, 0.1, 0.15):
+            command = [stages.ROOT / "common/run", "--no-install", "--build-dir", self.folder, "--stages", "01"]
+            with subprocess.Popen(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                  start_new_session=True) as process:  # fmt: skip
+                time.sleep(seconds)
+                os.killpg(process.pid, signal.SIGINT)
+                _, errors = process.communicate(timeout=60)
+            self.assertIn(process.returncode, (130, -signal.SIGINT))
+            self.assertEqual(errors, "")
 
 
 class Models(WithBuild):

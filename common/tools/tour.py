@@ -6,6 +6,9 @@ On a terminal it waits after every part, and takes your prediction; while you re
 Piped, it prints everything.
 """
 
+if __name__ == "__main__":
+    import interrupt  # noqa: F401
+
 import argparse
 import difflib
 import re
