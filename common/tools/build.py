@@ -149,6 +149,10 @@ class Builder:
             command = ["cmake", "--fresh", "-S", ROOT, "-B", self.folder, *self.options]
             self.follow(Job("configuring", command, self.log))
             stamp.write_text(wanted)
+        else:
+            for option, definition in CUDA.items():
+                if definition in self.options:
+                    raise Failure(f"{option}: somebody configured {self.folder} by hand; give {definition} to cmake there")
         return True
 
     def tell_what_is_missing(self, stamp):

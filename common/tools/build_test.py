@@ -79,6 +79,12 @@ class Configure(WithStubs):
         folder.mkdir()
         (folder / "build.ninja").touch()
         self.assertEqual(self.build(folder), ["--build"])
+        self.assertEqual(self.build(folder, "-DA=1"), ["--build"])
+        with self.assertRaises(subprocess.CalledProcessError) as refused:
+            self.build(folder, "--cuda")
+        self.assertEqual((refused.exception.returncode, self.log.read_text()), (2, ""))
+        self.assertEqual(refused.exception.stderr, f"psFlip: --cuda: somebody configured {folder} by hand; give "
+                         "-DPSFLIP_CUDA=ON to cmake there\n")  # fmt: skip
 
     def test_an_interrupted_configuration_is_repeated(self):
         folder = self.folder / "half"
@@ -302,7 +308,6 @@ class Background(WithStubs):
         self.assertEqual(self.built(), ["a"])
         self.builder.need("a")
         self.assertEqual(self.built(), ["a"])
-        self.builder.behind(lambda: self.builder.need("missing"))
         self.stub("cmake", "echo 'FAILED: x'; exit 1")
         self.builder = build.Builder(self.build_folder)
         self.builder.behind(lambda: self.builder.need("b"))

@@ -213,8 +213,6 @@ def show(comparison, explain=True):
     """Measures and prints one model's table, each row as soon as it is there. The result. `explain`: what the columns
     mean."""
     model, options = comparison.model, comparison.options
-    if options.plot:
-        import plots  # before the work, so that a missing matplotlib does not cost a run
     comparison.prepare()
     progress("")
     where = f", on {comparison.device}" if comparison.device else ""
@@ -234,6 +232,8 @@ def show(comparison, explain=True):
     if options.csv:
         write_csv(options.csv, model, result["rows"])
     if options.plot:
+        import plots
+
         plots.draw_comparison(result, options.plot)
     return result
 
@@ -259,6 +259,8 @@ def into_folder(options):
 
 def main(arguments):
     options = parse_options(arguments)
+    if options.plot:
+        import plots  # noqa: F401, now, so that a missing matplotlib does not cost a run
     print(table.wrapped(device_report.in_a_line(options)), flush=True)
     options.builder = build.builder_for(options)
     tool = into_folder(options)

@@ -336,8 +336,11 @@ class Comparison:
         key = stage, tuple(parts)
         if key not in self.tries:
             brief = {"repetitions": 3}
-            if self.platform != "gpu":  # a step takes as long as the next, and there are many launches to try
-                brief = {"repetitions": 1} if "steps_per_pass" in parts else {model.runs: 1, "repetitions": 1}
+            if self.platform != "gpu" and "steps_per_pass" in parts:
+                brief = {"repetitions": 1}
+            elif self.platform != "gpu" and (self.options.all or model is MAJORITY):
+                # A step takes as long as the next, and there are many launches to try, or a step takes long.
+                brief = {model.runs: 1, "repetitions": 1}
             alike = [own for own, own_parts in self.variants(stage) if own_parts == parts]
             rows = {name: list(dict.fromkeys(own[name] for own in alike if own[name] is not None)) for name in values}
             usual = model.trials if self.options.all else model.trials | model.few_trials[self.platform]

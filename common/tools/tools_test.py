@@ -1382,6 +1382,15 @@ class Ideas(WithFolder):
         self.assertEqual(stages.idea("03_shared_memory", self.folder), "shared memory")
 
 
+class Course(unittest.TestCase):
+    def test_the_stages_that_have_a_model_are_known_without_a_build(self):
+        for model, numbers in ((MAJORITY, "00 01 02 03 07"), (SPIN_GLASS, "00 04 05 06 07 08")):
+            found = stages.course("build", model)
+            self.assertEqual([stage.number for stage in found], numbers.split())
+            self.assertEqual(found[0].target, f"00_cpu_reference_{model.name}_benchmark")
+        self.assertEqual(stages.models_of(stages.ROOT / "07_amsc"), [SPIN_GLASS, MAJORITY])  # as it has them
+
+
 class Figures(unittest.TestCase):
     def test_significant(self):
         for value, text in ((12345.6, "12,346"), (999.96, "1,000"), (3.14159, "3.142"), (0.01234, "0.01234")):
