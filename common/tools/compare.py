@@ -1,21 +1,26 @@
 #!/usr/bin/env python3
-"""Builds nothing: times the stages that are built, checks their bits against stage 00, prints a table a model.
+"""Builds and times the stages, checks their bits against stage 00, prints a table a model, each row as soon as it is
+measured.
 
 Stage 00 is always run: its state is what the others must reach. Exit code 1 if any stage's bits differ.
 """
+
+if __name__ == "__main__":
+    import interrupt  # noqa: F401
 
 import argparse
 import copy
 import csv
 import json
-import sys
 from pathlib import Path
 
+import build
+import device_report
 import stages
 import table
-from comparison import compare
+from comparison import Comparison
 from models import CURAND_GENERATORS, MAJORITY, MODELS, SPIN_GLASS
-from stages import REFERENCE, ROOT, Failure, refuse
+from stages import REFERENCE, Failure, progress, refuse, run_tool
 
 
 def comma_list(convert, allowed=None):
@@ -47,12 +52,13 @@ def temperature(text):
 def option_parser():
     parser = argparse.ArgumentParser(
         prog="common/run",
-        description="Builds all stages, checks each one's result bit for bit against stage 00, times them, and prints "
-        "a table for each of the two models: on a GPU if there is one, else on the CPU.",
-        epilog="Also: --build-dir DIR (default: build), --no-install (never install packages), --tour (the stages one "
-        "by one: what to read and to predict, then the measured rows), --device-report (what this machine has and "
-        "lacks), --ranks N (runs stage 08 on N ranks of MPI), --scaling DIR (times it on several numbers "
-        "of ranks). --tour, --ranks and --scaling say more with --help.",
+        description="Builds the stages one after another, times each one's variants, checks the result of the best bit "
+        "for bit against stage 00, and prints a table for each of the two models: on a GPU if there is one, else on the "
+        "CPU.",
+        epilog="Also: --no-install (never install packages), --tour (the stages one by one: what to read and to "
+        "predict, then the measured rows), --device-report (what this machine has and lacks), --ranks N (runs stage 08 "
+        "on N ranks of MPI), --scaling DIR (times it on several numbers of ranks). --tour, --ranks and --scaling say "
+        "more with --help.",
         allow_abbrev=False,  # --sweep and --sweeps are not the same
     )
     parser.error = refuse
@@ -63,13 +69,15 @@ def option_parser():
         "on a CPU) or of the 3D spin glass (256; 32). It takes one model, as do --json, --csv and --plot")
     add("--seed", type=int, default=42, help="of everything that is random (42)")
     add("--stages", type=comma_list(str), metavar="01,03", help="only these, and 00, which says which bits are right")
+    add("--all", action="store_true", help="a row for every variant, and every launch tried; not only a stage's best")
+    add("--wide", action="store_true", help="every column, for a wide terminal")
+    add("--beside", metavar="DEVICE", help="a column with what is in common/results of another device, as h200")
     add("--repetitions", type=whole, metavar="R", help="timed runs, of which the median counts (10; 3 on a CPU)")
     add("--device", default="auto", help="auto, cpu, gpu, or the number of a GPU")
-    add("--json", type=Path, metavar="FILE", help="write everything that was measured")
-    add("--csv", type=Path, metavar="FILE", help="write the table")
+    add("--json", type=Path, metavar="FILE", help="write everything that was measured: every column, and all trials")
+    add("--csv", type=Path, metavar="FILE", help="write the table, with every column")
     add("--plot", type=Path, metavar="FILE", help="draw the table (.png, .svg or .pdf)")
-    add("--build-dir", type=Path, default=ROOT / "build", help=argparse.SUPPRESS)
-    add("--parse-only", action="store_true", help=argparse.SUPPRESS)
+    build.add_options(parser)
 
     add = parser.add_argument_group(MAJORITY.title).add_argument
     add("--steps", type=comma_list(whole), metavar="K", help="updates of the whole lattice in one timed run (10)")
@@ -146,6 +154,9 @@ def parse_options(arguments):
             if len(values) > 1:
                 refuse(f"--{name}: several values only make sense with --sweep, --sizes, --generators or --words")
             setattr(options, name, values[0])
+    for name in ("all", "wide", "beside"):
+        if getattr(options, name) and into_folder:
+            refuse(f"--{name}: --{into_folder[0]} prints tables of its own")
     over_sizes = options.sizes or options.generators or options.words
     if over_sizes and options.samples:
         refuse(f"--samples: with --{into_folder[0]} the number of samples follows from --spins")
@@ -166,6 +177,12 @@ def parse_options(arguments):
             refuse(f"{file}: there is no folder {file.parent}")
         if file and into_folder:
             refuse(f"{file}: --{into_folder[0]} names its files itself")
+    known = sorted({stage.number for model in options.models for stage in stages.course(options.build_dir, model)})
+    for number in options.stages or []:
+        if number not in known:
+            raise Failure(f"--stages {number}: there is no such stage; there are {', '.join(known)}")
+    for model in options.models if options.beside else []:
+        table.beside(options.beside, model)
     if options.plot and options.plot.suffix not in (".png", ".svg", ".pdf"):
         refuse(f"--plot {options.plot}: the name must end in .png, .svg or .pdf")
     return options
@@ -181,68 +198,82 @@ def write_csv(file, model, rows):
 
 def split_by_model(options):
     """(model, its options) for every model that has one of the chosen stages."""
-    numbers = {model: [s.number for s in stages.find_stages(options.build_dir, model)] for model in options.models}
-    known = sorted(set().union(*numbers.values()))
     wished = options.stages or []
-    for number in wished:
-        if number not in known:
-            raise Failure(f"--stages {number}: there is no such stage; there are {', '.join(known) or 'none built'}")
     split = []
     for model in options.models:
         own = copy.copy(options)
-        own.stages = [number for number in wished if number in numbers[model]]
+        numbers = [stage.number for stage in stages.course(options.build_dir, model)]
+        own.stages = [number for number in wished if number in numbers]
         if not wished or set(own.stages) - {REFERENCE} or not set(wished) - {REFERENCE}:
             split.append((model, own))
     return split
 
 
-def show(model, options):
-    """Measures and prints one model's table. Whether all bits agree."""
-    if options.plot:
-        import plots  # before the work, so that a missing matplotlib does not cost a run
-    result = compare(model, options)
-    print(f"{model.title}: {table.summary(result)}", table.as_text(result), table.remarks(result), sep="\n\n")
+def show(comparison, explain=True):
+    """Measures and prints one model's table, each row as soon as it is there. The result. `explain`: what the columns
+    mean."""
+    model, options = comparison.model, comparison.options
+    comparison.prepare()
+    progress("")
+    where = f", on {comparison.device}" if comparison.device else ""
+    print(f"{table.wrapped(f'{model.title}: {table.problem_in_words(comparison.problem)}{where}')}\n")
+    columns = table.all_columns(model) if options.wide else table.short_columns(model, options.beside)
+    writer = table.Writer(model, columns, ladders=options.all and model.rows_first)
+    result = comparison.run(writer.row)
+    if options.wide:
+        remarks = table.remarks(result)
+    else:
+        remarks = [*(table.legend(result) if explain else []), *table.short_remarks(result, options.beside)]
+    print(f"\n{table.as_remarks(remarks)}", flush=True)
+    for line in table.wrong_results(result):
+        print(line, flush=True)
     if options.json:
         options.json.write_text(json.dumps(result, indent=1) + "\n")
     if options.csv:
         write_csv(options.csv, model, result["rows"])
     if options.plot:
+        import plots
+
         plots.draw_comparison(result, options.plot)
+    return result
+
+
+def agree(result):
     return all(row["bits_agree"] for row in result["rows"])
+
+
+def into_folder(options):
+    """The tool that writes what is asked for into a folder, or None."""
+    if options.sweep:
+        import sweep as tool
+    elif options.sizes:
+        import sizes as tool
+    elif options.generators:
+        import generators as tool
+    elif options.words:
+        import words as tool
+    else:
+        return None
+    return tool
 
 
 def main(arguments):
     options = parse_options(arguments)
-    if options.parse_only:
-        return 0
-    if options.sweep:
-        import sweep
-
-        return sweep.main(options)
-    if options.sizes:
-        import sizes
-
-        return sizes.main(options)
-    if options.generators:
-        import generators
-
-        return generators.main(options)
-    if options.words:
-        import words
-
-        return words.main(options)
-    agree = True
-    for i, (model, own) in enumerate(split_by_model(options)):
-        print("\n\n" * bool(i), end="", flush=True)
-        agree = show(model, own) and agree
-    return 0 if agree else 1
+    if options.plot:
+        import plots  # noqa: F401, now, so that a missing matplotlib does not cost a run
+    print(table.wrapped(device_report.in_a_line(options)), flush=True)
+    options.builder = build.builder_for(options)
+    tool = into_folder(options)
+    if tool:
+        return tool.main(options)
+    comparisons = [Comparison(model, own) for model, own in split_by_model(options)]
+    options.builder.plan([group for comparison in comparisons for group in comparison.groups()])
+    results = []
+    for comparison in comparisons:
+        print(flush=True)
+        results.append(show(comparison, explain=not results))
+    return 0 if all(map(agree, results)) else 1
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main(sys.argv[1:]))
-    except Failure as failure:
-        print(f"common/run: {failure}", file=sys.stderr)
-        sys.exit(2)
-    except KeyboardInterrupt:
-        sys.exit(130)
+    run_tool(main, "common/run")

@@ -1,23 +1,35 @@
 """Measures the stages and makes the comparison out of it: which launches are tried, what is timed, what is compared."""
 
 import datetime
+import math
 
+import build
 import stages
 from models import KERNEL_GENERATORS, MAJORITY, plain_generator
 from stages import REFERENCE, Failure, progress, run_benchmark
 
 
-def chosen_stages(model, options):
-    found = stages.find_stages(options.build_dir, model)
+def chosen_stages(model, options, usual=None):
+    """Stage 00, and those to be compared with it: what is wished, else those with these numbers, else all. A comparison
+    asks for what it needs when it needs it; who names the usual ones gets all of them built."""
+    builder = options.builder
+    found = [stage for stage in stages.course(builder.folder, model) if is_there(builder, stage)]
     numbers = [stage.number for stage in found]
     if REFERENCE not in numbers:
-        raise Failure(f"stage {REFERENCE} is not built in {options.build_dir}; common/run builds it")
+        raise Failure(f"stage {REFERENCE} is not built in {builder.folder}; common/run builds it")
     for wished in options.stages or []:
         if wished not in numbers:
             raise Failure(f"--stages {wished}: there is no such stage; there are {', '.join(numbers)}")
-    reference = found[numbers.index(REFERENCE)]
-    others = [s for s in found if s is not reference and (not options.stages or s.number in options.stages)]
-    return reference, others
+    wished = options.stages or usual or numbers
+    chosen = [stage for stage in found if stage.number in [REFERENCE, *wished]]
+    if usual:
+        builder.need(*(stage.target for stage in chosen), what="stages " + ", ".join(stage.number for stage in chosen))
+    return chosen[0], chosen[1:]
+
+
+def is_there(builder, stage):
+    """Whether this build has the stage; without MPI it has no stage 08."""
+    return stage.benchmark.exists() if builder.brought else builder.has(stage.target)
 
 
 class Refused(Failure):
@@ -26,17 +38,18 @@ class Refused(Failure):
 
 def platform_of(options, others):
     """Where the stages will run, as one of them says for a problem that takes no time."""
-    return probe(others[0], options)[0] if others else "reference"
+    return probe(others[0], options)[0].platform if others else "reference"
 
 
 def probe(stage, options, **more):
-    """Where the stage runs, and what it has to choose from, whatever is wished: a row's values, each with the names of
-    the launch's parts. `more`: further values to ask for, as generator=[...]."""
+    """A report, which says where the stage runs, and what it has to choose from, whatever is wished: a row's values,
+    each with the names of the launch's parts. `more`: further values to ask for, as generator=[...]."""
     model = stage.model
     offered = []
     for left_out in ("kernel", "indexing"):  # a stage refuses the one that it does not have
         rows = {name: list(values) for name, values in model.rows.items() if name != left_out} | more
-        report = run_benchmark(stage, device=options.device, quick=True, repetitions=1, **model.smallest, **rows)
+        report = run_benchmark(stage, what=f"{model.dimensions}D, stage {stage.number}: what it has",
+                               device=options.device, quick=True, repetitions=1, **model.smallest, **rows)  # fmt: skip
         for launch in report.launches:
             if not launch.refused:
                 values = {name: launch.values[name] for name in model.rows}
@@ -46,7 +59,7 @@ def probe(stage, options, **more):
                 offered.append((values, parts))
         if offered:
             break
-    return report.platform, offered
+    return report, offered
 
 
 def has_generators(offered):
@@ -63,11 +76,11 @@ def fill_defaults(model, options, platform):
     return problem | {"seed": options.seed}
 
 
-def measure_reference(stage, problem, repetitions):
+def measure_reference(stage, problem, repetitions, what=""):
     # The plain loop at the GPU's problem size takes ten seconds and needs no second look.
     if stage.model.updates(problem) > 1e8:
         repetitions = 1
-    report = run_benchmark(stage, repetitions=repetitions, **problem)
+    report = run_benchmark(stage, what=what, repetitions=repetitions, **problem)
     launch = report.launches[0]
     if launch.wrong or launch.refused:
         raise Failure(f"{stage.name}: {launch.wrong or launch.refused}")
@@ -88,44 +101,15 @@ def to_be_checked(problem):
 def wrong_bits(reference, stage, problem, options, values):
     """Runs stage 00 and a stage's launches with these values, one generator among them. What is wrong, a line each."""
     generator = values["generator"]
-    progress(f"{reference.name}: {generator}")
-    expected = run_benchmark(reference, copy=False, repetitions=1, generator=generator, **problem).launches[0]
+    what = f"comparing the bits of stage {stage.number}, {generator}, at L = {problem['size']}"
+    expected = run_benchmark(reference, what=what, copy=False, repetitions=1, generator=generator, **problem).launches[0]
     if expected.wrong or expected.refused:
         raise Failure(f"{reference.name}: {expected.wrong or expected.refused}")
     settings = problem | values | {"repetitions": 1, "expect": expected.hash}
-    launches = run_benchmark(stage, copy=False, device=options.device, **settings).launches
+    launches = run_benchmark(stage, what=what, copy=False, device=options.device, **settings).launches
     if all(launch.refused for launch in launches):
         raise Failure(f"{stage.name}: {launches[0].refused}")
     return [f"{stage.model.row_in_words(launch.values)}: {launch.wrong}" for launch in launches if launch.wrong]
-
-
-def try_launches(stage, values, parts, platform, options, problem):
-    """Every launch with these row values, timed briefly."""
-    model = stage.model
-    brief = {"repetitions": 3}
-    if platform != "gpu":  # a step takes as long as the next, and there are many launches to try
-        brief = {"repetitions": 1} if "steps_per_pass" in parts else {model.runs: 1, "repetitions": 1}
-    trials = {part: getattr(options, part) or model.trials[part] for part in parts}
-    settings = problem | brief | values | trials
-    return run_benchmark(stage, device=options.device, quick=True, **settings).launches
-
-
-def measure(stage, values, parts, platform, options, problem, expected, checked=True):
-    """The report of the stage's fastest launch with these row values, that launch, and all those tried."""
-    row = stage.model.row_in_words(values)
-    progress(f"{stage.name}, {row}: trying launches")
-    tried = try_launches(stage, values, parts, platform, options, problem)
-    possible = [launch for launch in tried if not launch.refused]
-    if not possible:
-        raise Refused(f"{stage.name}: {tried[0].refused}")
-    best = min(possible, key=lambda launch: launch.median)
-    progress(f"{stage.name}, {row}: measuring {' x '.join(str(best.values[part]) for part in parts)}")
-    settings = problem | best.values | {"repetitions": options.repetitions, "expect": expected}
-    report = run_benchmark(stage, device=options.device, checked=checked, **settings)
-    launch = report.launches[0]
-    if launch.refused:
-        raise Failure(f"{stage.name}: {launch.refused}")
-    return report, launch, tried
 
 
 def make_row(stage, report, launch, tried, problem):
@@ -160,11 +144,11 @@ def make_row(stage, report, launch, tried, problem):
     }
 
 
-def fill_factors(model, rows):
-    """How much faster, per spin, than stage 00, and than the row before in the same ladder (or 00)."""
+def fill_factors(model, rows, ladders):
+    """How much faster, per spin, than stage 00, and than the row before, or with ladders the one before in its own."""
     reference = before = rows[0]
     for row in rows[1:]:
-        if model.rows_first and row[model.row] != before[model.row]:
+        if ladders and row[model.row] != before[model.row]:
             before = reference
         if row[model.time]:
             row["factor_reference"] = reference[model.ps] / row[model.ps]
@@ -173,26 +157,15 @@ def fill_factors(model, rows):
     return rows
 
 
-def survey(model, others, options):
-    """Where the stages run, and what the table has rows for: (stage, row values, parts of its launches), in order."""
-    platform, steps = "reference", []
-    wished = {name: getattr(options, name) or values for name, values in model.rows.items()}
-    for stage in others:
-        platform, offered = probe(stage, options)
-        if has_generators(offered):
-            offered = [(values, parts) for values, parts in offered if has_a_row(values, options)]
-        offered = [one for value in offered for one in with_plain_first(model, *value, options)]
-        # None: the stage has nothing of the kind, which is right unless one is asked for.
-        order = {name: [*([] if getattr(options, name) else [None]), *values] for name, values in wished.items()}
-        found = [(stage, *one) for one in offered if all(one[0][name] in order[name] for name in order)]
-        steps += sorted(found, key=lambda step: [order[name].index(step[1][name]) for name in order])
-    for name in model.rows:
-        for value in getattr(options, name) or []:
-            if others and value not in [values[name] for _, values, _ in steps]:
-                raise Failure(f"--{name} {value}: none of the chosen stages has it")
-    if model.rows_first:
-        steps.sort(key=lambda step: wished[model.row].index(step[1][model.row]))
-    return platform, steps
+WIDEST_WORD = {"gpu": 128, "cpu": 32}  # a CPU takes long enough over 32 samples
+
+
+def with_enough_samples(values, platform, problem):
+    """The problem, or for a kernel whose words hold many samples one that fills a word."""
+    if not values["kernel"]:
+        return problem
+    widest = WIDEST_WORD[platform]
+    return problem | {"samples": max(problem["samples"], widest), "samples_per_stream": widest}
 
 
 def has_a_row(values, options):
@@ -211,64 +184,209 @@ def with_plain_first(model, values, parts, options):
     yield values, parts
 
 
-def compare(model, options):
-    reference, others = chosen_stages(model, options)
-    platform, steps = survey(model, others, options)
-    problem = fill_defaults(model, options, platform)
-    progress(f"{reference.name}: measuring")
-    report, launch = measure_reference(reference, problem, options.repetitions)
-    expected = launch.hash
-    rows, left_out = [make_row(reference, report, launch, [], problem)], []
-    for stage, values, parts in steps:
-        try:
-            if model is MAJORITY or plain_generator(values) and not values["kernel"]:
-                measured = measure(stage, values, parts, platform, options, problem, expected)
-                rows.append(make_row(stage, *measured, problem))
-            else:
-                rows.append(row_checked_elsewhere(reference, stage, values, parts, platform, options, problem))
-        except Refused as refused:  # bitwise, say, for a size that is no power of two
-            asked = ("kernel",) if values.get("kernel") else model.rows
-            if any(getattr(options, name) for name in asked) or len(left_out) == len(steps) - 1:
-                raise
-            left_out.append(f"{model.row_in_words(values)}: {refused}")
-    progress("")
-    return {
-        "format": model.format,
-        "command": command(model, options, rows),
-        "date": datetime.date.today().isoformat(),
-        "device": {"platform": rows[-1]["platform"], "name": rows[-1]["device"]},
-        "problem": problem | {"hash": expected},
-        "repetitions": options.repetitions,
-        "rows": fill_factors(model, rows),
-        "left_out": left_out,
-    }
+class Comparison:
+    """One model's table as it comes to be. A variant is what can have a row of its own: (row values, parts of its
+    launches). By default a stage has one row, its best variant's; with --all every variant has one."""
 
+    def __init__(self, model, options):
+        self.model, self.options, self.builder = model, options, options.builder
+        self.reference, self.others = chosen_stages(model, options)
+        self.rows, self.left_out = [], []
+        self.probes, self.offers, self.tries = {}, {}, {}  # what stages have said
+        if not options.stages and not options.all:
+            for stage in [stage for stage in self.others if stage.number in model.apart]:
+                self.others.remove(stage)
+                self.left_out.append(f"{stage.number}, {model.apart[stage.number]}; --stages {stage.number} asks for it")
 
-WIDEST_WORD = {"gpu": 128, "cpu": 32}  # a CPU takes long enough over 32 samples
+    def groups(self):
+        """What is to be built together, in the order in which it is needed: first what a first row and the platform
+        take, then so much that no core waits long."""
+        share = max(2, build.cores() // 4)
+        parts = [[self.reference, *self.others[:1]]]
+        parts += [self.others[i : i + share] for i in range(1, len(self.others), share)]
+        return [
+            (f"{self.model.dimensions}D {'stages' if len(part) > 1 else 'stage'} {', '.join(s.number for s in part)}",
+             [stage.target for stage in part])
+            for part in parts
+        ]  # fmt: skip
 
+    def prepare(self):
+        """Finds out where the stages run, and so what the problem is. Refuses what no stage has."""
+        model, options = self.model, self.options
+        if any(getattr(options, name) for name in model.rows):
+            self.builder.need(*(stage.target for stage in self.others))
+        self.builder.need(self.reference.target, *(stage.target for stage in self.others[:1]))
+        self.builder.settle()  # nothing compiles while stage 00 is timed, or while we find out where stages run
+        self.platform, self.device = "reference", None
+        if self.others:
+            report, _ = self.probe(self.others[0])
+            self.platform, self.device = report.platform, report.device
+        for name in model.rows:
+            for value in getattr(options, name) or []:
+                had = [values[name] for stage in self.others for values, _ in self.variants(stage)]
+                if self.others and value not in had:
+                    raise Failure(f"--{name} {value}: none of the chosen stages has it")
+        self.problem = fill_defaults(model, options, self.platform)
 
-def with_enough_samples(values, platform, problem):
-    """The problem, or for a kernel whose words hold many samples one that fills a word."""
-    if not values["kernel"]:
-        return problem
-    widest = WIDEST_WORD[platform]
-    return problem | {"samples": max(problem["samples"], widest), "samples_per_stream": widest}
+    def probe(self, stage):
+        if stage not in self.probes:
+            self.builder.need(stage.target)
+            self.probes[stage] = probe(stage, self.options)
+        return self.probes[stage]
 
+    def variants(self, stage):
+        """What a stage has of what is wished, in order."""
+        model, options = self.model, self.options
+        if stage not in self.offers:
+            _, offered = self.probe(stage)
+            if has_generators(offered):
+                offered = [(values, parts) for values, parts in offered if has_a_row(values, options)]
+            if options.all:
+                offered = [one for value in offered for one in with_plain_first(model, *value, options)]
+            # None: the stage has nothing of the kind, which is right unless one is asked for.
+            order = {name: [*([] if getattr(options, name) else [None]), *(getattr(options, name) or values)]
+                     for name, values in model.rows.items()}  # fmt: skip
+            found = [one for one in offered if all(one[0][name] in order[name] for name in order)]
+            found.sort(key=lambda one: [order[name].index(one[0][name]) for name in order])
+            self.offers[stage] = self.sensible(found)
+        return self.offers[stage]
 
-def row_checked_elsewhere(reference, stage, values, parts, platform, options, problem):
-    """With other bits than stage 00's row: of another generator, or of more samples."""
-    here = with_enough_samples(values, platform, problem)
-    # The states of 128 large samples are gigabytes.
-    report, launch, tried = measure(stage, values, parts, platform, options, here, None, checked=here == problem)
-    checked, settings = to_be_checked(here), launch.values
-    if checked["size"] != here["size"]:  # the shape of a cluster is made for the size
-        settings = settings | dict.fromkeys(("cluster", "replicas_together"))
-        settings["threads"] = launch.values["threads"] if launch.values["cluster"] is None else None
-    if not launch.wrong:
-        launch.wrong = next(iter(wrong_bits(reference, stage, checked, options, settings)), None)
-    row = make_row(stage, report, launch, tried, here)
-    row["bits_compared_at"] = {name: checked[name] for name in ("size", "samples") if checked[name] != here[name]}
-    return row
+    def sensible(self, variants):
+        """Without what says nothing on this platform, unless it is asked for."""
+        if self.options.all or self.platform != "cpu":
+            return variants
+        for name, slow in self.model.slow_on_cpu.items():
+            if not getattr(self.options, name):
+                found = [value for value in slow if value in [values[name] for values, _ in variants]]
+                variants = [one for one in variants if one[0][name] not in found]
+                if found:
+                    self.left_out.append(f"{', '.join(found)}, slow on a CPU; --{name} asks for them")
+        return variants
+
+    def entries(self):
+        """(stage, variants of which the best has the row), one a row of the table."""
+        model, options = self.model, self.options
+        if not options.all:
+            yield from ((stage, self.variants(stage)) for stage in self.others if self.variants(stage))
+            return
+        ladders = (getattr(options, model.row) or model.rows[model.row]) if model.rows_first else [None]
+        for value in ladders:
+            for stage in self.others:
+                for variant in self.variants(stage):
+                    if value in (None, variant[0][model.row]):
+                        yield stage, [variant]
+
+    def run(self, show=lambda row: None):
+        """Measures. `show` gets every row as soon as it is there. The result."""
+        model, options, problem = self.model, self.options, self.problem
+        what = f"{model.dimensions}D, stage {self.reference.number}: measuring"
+        report, launch = measure_reference(self.reference, problem, options.repetitions, what)
+        self.expected = launch.hash
+        self.add(make_row(self.reference, report, launch, [], problem), show)
+        refusal = None
+        self.build_ahead()
+        for stage, variants in self.entries():
+            self.build_ahead()
+            try:
+                self.add(self.measure(stage, variants), show)
+            except Refused as refused:  # bitwise, say, for a size that is no power of two
+                refusal = refused
+                asked = ("kernel",) if variants[0][0].get("kernel") else model.rows
+                if any(getattr(options, name) for name in asked):
+                    raise
+                words = f"{model.row_in_words(variants[0][0])}: " if options.all else ""
+                self.left_out.append(f"{words}{refused}")
+        if refusal and len(self.rows) == 1:
+            raise refusal
+        progress("")
+        return {
+            "format": model.format,
+            "command": command(model, options, self.rows),
+            "date": datetime.date.today().isoformat(),
+            "device": {"platform": self.rows[-1]["platform"], "name": self.rows[-1]["device"]},
+            "problem": problem | {"hash": self.expected},
+            "repetitions": options.repetitions,
+            "every_variant": options.all,
+            "rows": self.rows,
+            "left_out": self.left_out,
+        }
+
+    def build_ahead(self):
+        if self.platform == "gpu":  # which leaves the processor to the compiler
+            self.builder.ahead()
+
+    def add(self, row, show):
+        self.rows.append(row)
+        fill_factors(self.model, self.rows, ladders=self.options.all and self.model.rows_first)
+        show(row)
+
+    def doing(self, stage, text):
+        place = f"{self.others.index(stage) + 1} of {len(self.others)}"
+        return f"{self.model.dimensions}D, stage {stage.number} ({place}): {text}"
+
+    def problem_of(self, values):
+        if self.model is MAJORITY:
+            return self.problem
+        return with_enough_samples(values, self.platform, self.problem)
+
+    def tried(self, stage, variant):
+        """A variant's launches, each timed briefly: with those of the stage's other variants, if these have the same
+        parts, since starting a program takes longer than most launches."""
+        model, (values, parts) = self.model, variant
+        key = stage, tuple(parts)
+        if key not in self.tries:
+            brief = {"repetitions": 3}
+            if self.platform != "gpu" and "steps_per_pass" in parts:
+                brief = {"repetitions": 1}
+            elif self.platform != "gpu" and (self.options.all or model is MAJORITY):
+                # A step takes as long as the next, and there are many launches to try, or a step takes long.
+                brief = {model.runs: 1, "repetitions": 1}
+            alike = [own for own, own_parts in self.variants(stage) if own_parts == parts]
+            rows = {name: list(dict.fromkeys(own[name] for own in alike if own[name] is not None)) for name in values}
+            usual = model.trials if self.options.all else model.trials | model.few_trials[self.platform]
+            trials = {part: getattr(self.options, part) or usual[part] for part in parts}
+            settings = self.problem_of(values) | brief | rows | trials
+            what = self.doing(stage, f"trying {math.prod(len(some) for some in [*rows.values(), *trials.values()] if some)}"
+                              " launches")  # fmt: skip
+            self.tries[key] = run_benchmark(stage, what=what, device=self.options.device, quick=True, **settings).launches
+        return [launch for launch in self.tries[key] if values.items() <= launch.values.items()]
+
+    def measure(self, stage, variants):
+        """The row of the fastest launch of these variants, measured anew, its bits compared."""
+        model, options = self.model, self.options
+        tried, refused = [], []
+        for variant in variants:
+            launches = self.tried(stage, variant)
+            tried += launches
+            if all(launch.refused for launch in launches):
+                refused.append(f"{stage.name}: {launches[0].refused}")
+        asked = any(getattr(options, name) for name in model.rows)
+        if refused and (asked or len(refused) == len(variants)):
+            raise Refused(refused[0])
+        best = min((launch for launch in tried if not launch.refused), key=lambda launch: launch.median)
+        problem = self.problem_of(best.values)
+        here = model is MAJORITY or plain_generator(best.values) and not best.values["kernel"]
+        # Of another generator, or more samples, the bits are others than those of stage 00's row. They are compared in a
+        # problem of their own: the states of 128 large samples are gigabytes.
+        settings = problem | best.values
+        settings |= {"repetitions": options.repetitions, "expect": self.expected if here else None}
+        words = ", ".join(filter(None, [model.row_in_words(best.values), "measuring"]))
+        report = run_benchmark(stage, what=self.doing(stage, words), device=options.device,
+                               checked=problem == self.problem, **settings)  # fmt: skip
+        launch = report.launches[0]
+        if launch.refused:
+            raise Failure(f"{stage.name}: {launch.refused}")
+        if here:
+            return make_row(stage, report, launch, tried, problem)
+        checked, settings = to_be_checked(problem), launch.values
+        if checked["size"] != problem["size"]:  # the shape of a cluster is made for the size
+            settings = settings | dict.fromkeys(("cluster", "replicas_together"))
+            settings["threads"] = launch.values["threads"] if launch.values["cluster"] is None else None
+        if not launch.wrong:
+            launch.wrong = next(iter(wrong_bits(self.reference, stage, checked, options, settings)), None)
+        row = make_row(stage, report, launch, tried, problem)
+        changed = {name: checked[name] for name in ("size", "samples") if checked[name] != problem[name]}
+        return row | {"bits_compared_at": changed}
 
 
 def command(model, options, rows):
@@ -277,7 +395,7 @@ def command(model, options, rows):
     settings["stages"] = list(dict.fromkeys(row["stage"][:2] for row in rows))
     settings |= {name: getattr(options, name) for name in [*model.rows, *model.trials]}
     settings |= {"repetitions": options.repetitions, "device": options.device}
-    words = ["common/run"]
+    words = ["common/run", *["--all"] * options.all]
     for name, value in settings.items():
         if value not in (None, []):
             text = ",".join(map(str, value)) if isinstance(value, list) else str(value)

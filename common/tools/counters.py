@@ -14,13 +14,13 @@ import io
 import json
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 import stages
 import words
+from build import build_if_configured
 from models import MAJORITY, SPIN_GLASS, model_of
-from stages import ROOT, Failure
+from stages import ROOT, Failure, run_tool
 
 METRICS = {
     "microseconds": "gpu__time_duration.sum",
@@ -171,17 +171,26 @@ def lead(point, points):
     return words.fastest(others)["ps_per_flip"] / point["ps_per_flip"] if others else 1
 
 
+def stage_called(number, model, options):
+    """The stage, whose programs are up to date."""
+    for stage in stages.course(options.build_dir, model):
+        if stage.number == number:
+            for target in (stage.target, stage.program_target):
+                build_if_configured(options.build_dir, target)
+            if stage.benchmark.exists():
+                return stage
+    raise Failure(f"stage {number} is not built in {options.build_dir}")
+
+
 def of_words(options):
     """What --words asks for."""
     measured = json.loads(options.words.read_text())
-    found = [stage for stage in stages.find_stages(options.build_dir, SPIN_GLASS) if stage.number == words.STAGE]
-    if not found:
-        raise Failure(f"stage {words.STAGE} is not built in {options.build_dir}")
+    stage = stage_called(words.STAGE, SPIN_GLASS, options)
     return {
         "format": "psFlip words counters, version 1",
         "device": measured["device"],
         "rows": [
-            point | profile_kernel(found[0], options.device, point) for point in kernels_to_profile(measured["points"])
+            point | profile_kernel(stage, options.device, point) for point in kernels_to_profile(measured["points"])
         ],
     }
 
@@ -209,7 +218,6 @@ def of_comparison(options):
     """What --comparison and --also ask for."""
     comparison = json.loads(options.comparison.read_text())
     model, problem = model_of(comparison), comparison["problem"]
-    found = {stage.number: stage for stage in stages.find_stages(options.build_dir, model)}
     launches = [
         (row["stage"][:2], {name: row.get(name) for name in model.launch})
         for row in comparison["rows"]
@@ -220,9 +228,8 @@ def of_comparison(options):
     for i, (number, launch) in enumerate(launches):
         if (number, launch) in launches[:i]:
             continue
-        if number not in found:
-            raise Failure(f"stage {number} is not built in {options.build_dir}")
-        rows.append({"stage": found[number].name} | launch | profile(found[number], options.device, problem, launch))
+        stage = stage_called(number, model, options)
+        rows.append({"stage": stage.name} | launch | profile(stage, options.device, problem, launch))
     return {
         "format": f"psFlip {model.dimensions}D counters, version 1",
         "device": comparison["device"],
@@ -232,8 +239,4 @@ def of_comparison(options):
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main(sys.argv[1:]))
-    except Failure as failure:
-        print(f"counters: {failure}", file=sys.stderr)
-        sys.exit(2)
+    run_tool(main, "counters")

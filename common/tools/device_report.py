@@ -7,11 +7,10 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from stages import ROOT, Failure, refuse
+from stages import ROOT, refuse, run_tool
 
 TOOLKIT = "/usr/local/cuda/bin"  # where the toolkit's packages put nvcc and ncu, often without a word in PATH
 
@@ -190,6 +189,17 @@ def conclusion(lines, has_gpu):
             "Next: common/run")  # fmt: skip
 
 
+def in_a_line(options, root=Path("/")):
+    """For the first line of common/run: where it runs, and what is missing for more. Takes no time."""
+    cards, driver = gpus()
+    missing = [] if driver else ["a GPU"]
+    missing += [name for name, program in (("nvcc", "nvcc"), ("MPI", "mpirun")) if not shutil.which(program)]
+    on_gpu = cards and options.device != "cpu" and shutil.which("nvcc")
+    where = f"{len(cards)} x {cards[0].name}" if on_gpu else "the CPU path"
+    lacks = f" Missing for more: {', '.join(missing)}." if missing else ""
+    return f"psFlip on {where}: {host(root).text}.{lacks}"
+
+
 def main(arguments):
     parser = argparse.ArgumentParser(prog="common/run --device-report", description=__doc__, allow_abbrev=False)
     parser.error = refuse
@@ -202,8 +212,4 @@ def main(arguments):
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main(sys.argv[1:]))
-    except Failure as failure:
-        print(f"common/run --device-report: {failure}", file=sys.stderr)
-        sys.exit(2)
+    run_tool(main, "common/run --device-report")

@@ -14,7 +14,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from stages import ROOT, Failure, progress, refuse
+from build import build_if_configured
+from stages import ROOT, Failure, progress, refuse, run_tool
 
 FORMAT = "psFlip dieharder, version 1"
 TESTS = [0, 1, 2, 3, 4, *range(8, 14), 15, 16, 100, 101, 102, *range(204, 210)]  # 55 assessments
@@ -211,6 +212,8 @@ def parse_options(arguments):
 
 def main(arguments):
     options = parse_options(arguments)
+    if not options.draw:
+        build_if_configured(options.build_dir, "generate")
     result = read(options.output / "dieharder.json") if options.draw else measure(options)
     if not result:
         raise Failure(f"{options.output} has no dieharder.json")
@@ -224,10 +227,4 @@ def main(arguments):
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main(sys.argv[1:]))
-    except Failure as failure:
-        print(f"dieharder: {failure}", file=sys.stderr)
-        sys.exit(2)
-    except KeyboardInterrupt:
-        sys.exit(130)
+    run_tool(main, "dieharder")

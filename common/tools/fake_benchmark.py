@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Stands in for a stage's benchmark in the tests of these tools: says what Google Benchmark would say.
 
-Which model it times follows from its name. Its times follow from the launch; some launches are refused, as real stages
-refuse some; and a file WRONG beside it makes its bits wrong.
+Most tests call answer() instead of starting a program. Which model it times follows from its name. Its times follow
+from the launch; some launches are refused, as real stages refuse some; a file WRONG beside it makes its bits wrong, and
+a file GPU in the build folder makes it say that it runs on one.
 """
 
 import json
@@ -15,12 +16,13 @@ from pathlib import Path
 HASH = "0123456789abcdef"
 
 
-def main():
-    here = Path(sys.argv[0])
+def answer(command):
+    """What the program says that is called like this, and its exit code."""
+    here, *arguments = Path(command[0]), *command[1:]
     stage = here.parent.name[:2]
-    flags = [word for word in sys.argv[1:] if word.startswith("--benchmark_") or word == "--unchecked"]
+    flags = [word for word in arguments if word.startswith("--benchmark_") or word == "--unchecked"]
     wanted = next((word.split("=", 1)[1] for word in flags if "filter" in word), "")
-    words = [word for word in sys.argv[1:] if word not in flags]
+    words = [word for word in arguments if word not in flags]
     options = dict(zip(words[::2], words[1::2]))
     launches = majority if here.name == "majority_benchmark" else spin_glass
     entries = []
@@ -46,12 +48,12 @@ def main():
     if not wanted:
         entries.append({"name": "copy/iterations:1", "run_type": "iteration", "family_index": 999, "gb_per_s": 100.0})
     context = {
-        "psflip_platform": "reference" if stage == "00" else "cpu",
+        "psflip_platform": "reference" if stage == "00" else "gpu" if (here.parents[1] / "GPU").exists() else "cpu",
         "psflip_device": "a fake",
         "psflip_build_type": "debug",
     }
-    print(json.dumps({"context": context, "benchmarks": entries}))
-    return 1 if any("wrong" in entry.get("error_message", "") for entry in entries) else 0
+    text = json.dumps({"context": context, "benchmarks": entries})
+    return text, 1 if any("wrong" in entry.get("error_message", "") for entry in entries) else 0
 
 
 def is_wrong(folder, name, options):
@@ -151,7 +153,7 @@ def spin_glass(stage, options):
     generator wrong, WRONG-wide that kernel."""
     size = int(options["--size"])
     spins = size**3 * int(options.get("--samples", 1)) * int(options.get("--replicas", 4))
-    if stage == "07":
+    if stage in ("07", "08"):
         yield from kernels(options, size, spins)
         return
     if options.get("--kernel"):
@@ -187,4 +189,6 @@ def spin_glass(stage, options):
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    text, code = answer(sys.argv)
+    print(text)
+    sys.exit(code)

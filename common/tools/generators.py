@@ -14,6 +14,7 @@ from stages import Failure, progress, run_benchmark
 SIZES = [8, 12, 16, 32, 48, 64, 128, 192, 256]
 LARGEST_ON_CPU = 16
 GENERATORS = [*SPIN_GLASS.rows["generator"], *CURAND_GENERATORS]
+STAGES = ["06"]  # that has them
 INDEXINGS = ["sliced", "standard", "bitwise"]
 BASE = "minstd"
 NAME = "spin_glass_generators"  # of the files
@@ -54,13 +55,13 @@ def relative_to_base(found):
 def stage_with_generators(options, others):
     """The one stage that has several, where it runs, and those of its generators and indexings that are wished."""
     for stage in others:
-        platform, offered = probe(stage, options, generator=GENERATORS)
+        report, offered = probe(stage, options, generator=GENERATORS)
         if has_generators(offered):
             found = {name: {values[name] for values, _ in offered} for name in ("generator", "indexing")}
             generators = [value for value in options.generator or GENERATORS if value in found["generator"]]
             indexings = [value for value in options.indexing or INDEXINGS if value in found["indexing"]]
             if generators and indexings:
-                return stage, platform, generators, indexings
+                return stage, report.platform, generators, indexings
     raise Failure("--generators: none of the chosen stages has such a launch")
 
 
@@ -84,9 +85,8 @@ def measure_all(options, problem, reference, stage, generators, indexings):
     for size in options.size:
         samples = max(1, round(options.spins / (problem["replicas"] * size**3)))
         here = problem | {"size": size, "samples": samples}
-        progress(f"{stage.name}: L = {size}")
         more = {"generator": generators, "repetitions": options.repetitions, "device": options.device}
-        report = run_benchmark(stage, copy=copy is None, **here, **launches, **more)
+        report = run_benchmark(stage, what=f"{stage.name}: L = {size}", copy=copy is None, **here, **launches, **more)
         copy = copy or report.copy_gb_per_s
         for launch in report.launches:
             if launch.wrong:
@@ -154,7 +154,7 @@ def markdown(folder, sizes):
 def main(options):
     import draw
 
-    reference, others = chosen_stages(SPIN_GLASS, options)
+    reference, others = chosen_stages(SPIN_GLASS, options, STAGES)
     stage, platform, generators, indexings = stage_with_generators(options, others)
     gpu = platform == "gpu"
     options.size = options.size or [size for size in SIZES if gpu or size <= LARGEST_ON_CPU]

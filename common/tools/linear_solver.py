@@ -22,7 +22,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import table
-from stages import ROOT, Failure, progress, refuse
+from build import build_if_configured
+from stages import ROOT, Failure, progress, refuse, run_tool
 
 FORMAT = "psFlip linear solver, version 1"
 NAME = "linear_solver"
@@ -435,6 +436,8 @@ def parse_options(arguments):
 
 def main(arguments):
     options = parse_options(arguments)
+    if not options.draw:
+        build_if_configured(options.build_dir, "linear_solver")
     result = read(options.output / f"{NAME}.json") if options.draw else measure(options)
     if not result:
         raise Failure(f"{options.output} has no {NAME}.json")
@@ -452,10 +455,4 @@ def main(arguments):
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main(sys.argv[1:]))
-    except Failure as failure:
-        print(f"linear_solver: {failure}", file=sys.stderr)
-        sys.exit(2)
-    except KeyboardInterrupt:
-        sys.exit(130)
+    run_tool(main, "linear_solver")

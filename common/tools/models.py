@@ -19,6 +19,9 @@ class Model:
     rows_first: bool  # the table has one ladder of stages a row value, not one ladder in which a stage has several rows
     trials: dict[str, list]
     plain_first: tuple[str, ...]
+    few_trials: dict[str, dict[str, list]]  # instead, where one row a stage is wanted, by platform
+    slow_on_cpu: dict[str, tuple[str, ...]]  # row values that a CPU only makes a beginner wait for
+    apart: dict[str, str]  # stages that are compared only if they are asked for, and why
     defaults: dict[str, tuple]  # problem and repetitions, as command-line options: on a GPU, on a CPU
     smallest: dict[str, int]  # a problem that takes no time
     results: str  # the file's name in common/results/<device>
@@ -89,6 +92,12 @@ MAJORITY = Model(
     rows_first=True,
     trials={"thread_width": [8, 10, 12, 16, 32], "block": [1, 2, 3, 4, 5], "steps_per_pass": list(range(1, 17))},
     plain_first=("steps_per_pass",),
+    few_trials={  # those that win somewhere; on a CPU launches matter less, and take long
+        "gpu": {"thread_width": [16, 32], "block": [1, 2, 4, 5], "steps_per_pass": [1, 5, 10, 11]},
+        "cpu": {"thread_width": [8, 16], "block": [1, 3, 5], "steps_per_pass": [1, 8, 16]},
+    },
+    slow_on_cpu={},
+    apart={},
     defaults={"size": (10000, 1500), "steps": (10, 10), "repetitions": (10, 3)},
     smallest={"size": 1, "steps": 1},
     results="comparison.json",
@@ -118,6 +127,12 @@ SPIN_GLASS = Model(
         "replicas_together": [1, 2, 4],
     },
     plain_first=(),
+    few_trials={
+        "gpu": {"load": ["readonly", "texture"], "threads": [64, 128, 256], "sites_per_thread": [1, 4, 8]},
+        "cpu": {"load": ["readonly"], "threads": [256, 512], "sites_per_thread": [1, 8], "samples_per_word": [32]},
+    },
+    slow_on_cpu={"kernel": ("fused", "resident", "small")},
+    apart={"08": "which gives a system to several GPUs"},
     defaults={
         "size": (256, 32),
         "sweeps": (10, 10),

@@ -12,11 +12,11 @@ import json
 import re
 import statistics
 import subprocess
-import sys
 from pathlib import Path
 
 import table
-from stages import ROOT, Failure, refuse
+from build import build_if_configured
+from stages import ROOT, Failure, refuse, run_tool
 
 FORMAT = "psFlip random numbers, version 1"
 TITLES = {
@@ -289,6 +289,7 @@ def parse_options(arguments):
 
 def main(arguments):
     options = parse_options(arguments)
+    build_if_configured(options.build_dir, "prng_benchmark")
     result = measure(options.build_dir / "06_prng/prng_benchmark", options)
     if options.json:
         options.json.write_text(json.dumps(result, indent=1) + "\n")
@@ -298,10 +299,4 @@ def main(arguments):
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main(sys.argv[1:]))
-    except Failure as failure:
-        print(f"prng: {failure}", file=sys.stderr)
-        sys.exit(2)
-    except KeyboardInterrupt:
-        sys.exit(130)
+    run_tool(main, "prng")

@@ -1,8 +1,11 @@
 #!/usr/bin/env python3
-"""Starts the program of stage 08 on several ranks of MPI. common/run --ranks builds it and calls this.
+"""Starts the program of stage 08 on several ranks of MPI. common/run --ranks calls this, and it builds that.
 
 mpirun does the work; this knows what Open MPI wants to be told, and lets a run save itself before Ctrl-C ends it.
 """
+
+if __name__ == "__main__":
+    import interrupt  # noqa: F401
 
 import argparse
 import os
@@ -10,9 +13,9 @@ import shutil
 import signal
 import subprocess
 import sys
-from pathlib import Path
 
-from stages import ROOT, Failure, refuse
+import build
+from stages import Broken, Failure, refuse, run_tool
 
 PROGRAM = "08_mpi/spin_glass"
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -22,16 +25,15 @@ def parse_options(arguments):
     """The options; what comes after -- is the program's."""
     parser = argparse.ArgumentParser(
         prog="common/run --ranks",
-        usage="common/run --ranks N [--build-dir DIR] [--no-install] [-- options of spin_glass]",
-        description="Builds everything and starts stage 08's spin_glass on N ranks of MPI. Without options of its own "
+        usage="common/run --ranks N [--build-dir DIR] [--cuda | --no-cuda] [--no-install] [-- options of spin_glass]",
+        description="Builds and starts stage 08's spin_glass on N ranks of MPI. Without options of its own "
         "it gets a small problem; common/run --ranks 1 -- --help lists them.",
         allow_abbrev=False,
     )
     parser.error = refuse
     parser.add_argument("--ranks", required=True, help="how many: at most one a plane, L / 2. They share the GPUs if "
                         "there are fewer, and the cores")
-    parser.add_argument("--build-dir", type=Path, default=ROOT / "build", help=argparse.SUPPRESS)
-    parser.add_argument("--parse-only", action="store_true", help=argparse.SUPPRESS)
+    build.add_options(parser)
     end = arguments.index("--") if "--" in arguments else len(arguments)
     options = parser.parse_args(arguments[:end])
     if not (options.ranks.isascii() and options.ranks.isdigit() and int(options.ranks) > 0):
@@ -79,12 +81,8 @@ def run(mpirun, ranks):
     if got:
         return 128 + got[0] if code else 0
     if code > 128:
-        raise Lost(f"signal {code - 128} ended a rank, and so the run", code)
+        raise Broken(f"signal {code - 128} ended a rank, and so the run", code)
     return code
-
-
-class Lost(Exception):
-    """A message, and an exit code."""
 
 
 def require_mpirun(option):
@@ -92,28 +90,23 @@ def require_mpirun(option):
         raise Failure(f"{option}: there is no mpirun here (Debian: openmpi-bin)")
 
 
-def require_program(program, option):
-    if not program.exists():
-        raise Failure(f"{option}: stage 08 was left out of the build in {program.parent.parent}: CMake found no MPI "
+def built(options, program, target, option):
+    """A program of stage 08, up to date."""
+    builder = build.builder_for(options)
+    if builder.has(target):
+        builder.need(target)
+    elif not (options.build_dir / program).exists():
+        raise Failure(f"{option}: stage 08 was left out of the build in {options.build_dir}: CMake found no MPI "
                       "(Debian: libopenmpi-dev)")  # fmt: skip
+    return options.build_dir / program
 
 
 def main(arguments):
     options = parse_options(arguments)
     require_mpirun("--ranks")
-    if options.parse_only:
-        return 0
-    program = options.build_dir / PROGRAM
-    require_program(program, "--ranks")
+    program = built(options, PROGRAM, "08_mpi_spin_glass", "--ranks")
     return run(command(options.ranks, program, options.of_program), options.ranks)
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main(sys.argv[1:]))
-    except Failure as failure:
-        print(f"common/run: {failure}", file=sys.stderr)
-        sys.exit(2)
-    except Lost as lost:
-        print(f"common/run: {lost.args[0]}", file=sys.stderr)
-        sys.exit(lost.args[1])
+    run_tool(main, "common/run")

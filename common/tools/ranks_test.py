@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -91,10 +92,12 @@ class Ranks(unittest.TestCase):
             self.assert_refused(f"--ranks is {ranks}: it takes a whole number", f"--ranks={ranks}")
         self.assert_refused("--size", "--ranks", "2", "--size", "8")  # not after --
         self.assert_refused("no mpirun here", "--ranks", "2", path="/nowhere")
-        self.assert_refused("no mpirun here", "--ranks", "2", "--parse-only", path="/nowhere")
+        self.file("00_cpu_reference/majority", "")
         self.program.unlink()
         self.assert_refused("stage 08 was left out of the build", "--ranks", "2")
-        self.assertEqual(self.run_("--ranks", "2", "--parse-only"), (0, "", ""))  # before the build
+        shutil.rmtree(self.folder / "00_cpu_reference")
+        self.assert_refused("there is no cmake here", "--ranks", "2")
+        self.assert_refused("no mpirun here", "--ranks", "2", path="/nowhere")  # before the build
 
     def test_exit_codes(self):
         for code, message in ((1, ""), (2, ""), (128 + 9, "common/run: signal 9 ended a rank, and so the run\n")):

@@ -6,21 +6,24 @@ and transports must find the same energies, magnetisations and overlaps at a siz
 which readme_tables.py makes tables, and pictures. Efficiency: t_1 / (N t_N), with t_1 of the fastest transport.
 """
 
+if __name__ == "__main__":
+    import interrupt  # noqa: F401
+
 import argparse
 import datetime
 import json
 import math
 import subprocess
-import sys
 import tempfile
 from pathlib import Path
 
+import build
 import ranks as launcher
 import scaling_model
 import table
 from compare import comma_list, whole
 from scaling_model import Link, Model
-from stages import ROOT, Failure, progress, refuse
+from stages import Failure, progress, refuse, run_tool
 
 FORMAT = "psFlip scaling, version 1"
 FILE = "scaling.json"
@@ -487,8 +490,7 @@ def parse_options(arguments):
         help="predict for a link like this, too; may be repeated")
     add("--from", dest="files", type=Path, nargs="+", metavar="FILE",
         help="measure nothing: take what the program scaling printed")
-    add("--build-dir", type=Path, default=ROOT / "build", help=argparse.SUPPRESS)
-    add("--parse-only", action="store_true", help=argparse.SUPPRESS)
+    build.add_options(parser)
     options = parser.parse_args(arguments)
     for name in ("ranks", "size", "transport"):
         values = getattr(options, name) or []
@@ -507,12 +509,10 @@ def main(arguments):
     options = parse_options(arguments)
     if not options.files:
         launcher.require_mpirun("--scaling")
-    if options.parse_only:
-        return 0
     if options.files:
         outputs, left_out, failed = read_outputs(options.files), [], []
     else:
-        launcher.require_program(options.build_dir / PROGRAM, "--scaling")
+        launcher.built(options, PROGRAM, "scaling", "--scaling")
         outputs, left_out, failed = measure(options)
     result = merge(outputs)
     result["left_out"] += left_out
@@ -529,11 +529,4 @@ def main(arguments):
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main(sys.argv[1:]))
-    except Failure as failure:
-        progress("")
-        print(f"common/run: {failure}", file=sys.stderr)
-        sys.exit(2)
-    except KeyboardInterrupt:
-        sys.exit(130)
+    run_tool(main, "common/run")

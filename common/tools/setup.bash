@@ -46,27 +46,6 @@ psflip_install() {
   fi
 }
 
-# psflip_build folder [cmake option...] [--target target...]: configures if needed, builds with all cores.
-# A folder that somebody configured by hand is built as it is.
-psflip_build() {
-  local folder=$1 stamp=$1/psflip_configured_for options=()
-  shift
-  while (($#)) && [[ $1 != --target ]]; do options+=("$1") && shift; done
-  # A checkout that moved, or an nvcc that came or went, needs a new configuration. One without nvcc is complete too.
-  local wanted="root: $psflip_root
-nvcc: ${CUDACXX:-$(command -v nvcc || true)}
-options: ${options[*]}"
-  local configured=0
-  if [[ -f $stamp ]]; then
-    [[ $(<"$stamp") == "$wanted"* ]] && configured=1  # whoever gives no options takes those that were given
-  elif [[ -f $folder/build.ninja || -f $folder/Makefile ]]; then
-    configured=1
-  fi
-  if ((!configured)); then
-    psflip_say "configuring in $folder"
-    rm -f "$stamp"
-    CMAKE_GENERATOR=${CMAKE_GENERATOR:-Ninja} cmake --fresh -S "$psflip_root" -B "$folder" "${options[@]}" >&2
-    printf '%s\n' "$wanted" >"$stamp"
-  fi
-  cmake --build "$folder" --parallel "$(nproc)" "$@" >&2
-}
+# psflip_build folder [--cuda | --no-cuda] [cmake option...] [--target target...]: configures if needed, builds with all
+# cores, quietly. A folder that somebody configured by hand is built as it is.
+psflip_build() { python3 -S "$psflip_root/common/tools/build.py" "$@"; }

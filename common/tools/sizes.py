@@ -6,12 +6,13 @@ number of samples is chosen so that all sizes have about as many spins: what dif
 
 import csv
 
-from comparison import chosen_stages, fill_defaults, has_generators, measure_reference, probe
+from comparison import chosen_stages, fill_defaults, measure_reference, probe
 from models import SPIN_GLASS
 from stages import Failure, progress, run_benchmark
 
 MULTIPLES_OF_4 = [8, 12, 16, 20, 24, 32, 40, 48, 64, 80, 96, 112, 128, 160, 192, 224, 256]
 NO_MULTIPLES_OF_4 = [10, 14, 18, 22, 26, 34, 42, 50, 66, 82, 98, 114, 130, 162, 194, 226, 254]
+STAGES = ["04", "05"]  # that differ in them; what the later ones have is the same over again, or kernels
 INDEXINGS = ["standard", "sliced", "sliced-grid", "standard-grid"]
 LARGEST_ON_CPU = 34
 REFERENCE_LIMIT = 2e7  # flips: beyond a fraction of a second of plain C++ the stages only check each other
@@ -38,9 +39,8 @@ def settings_of(options, others):
     """(stage, its indexings and launches to time), for every stage that has any, and where they run."""
     platform, settings = "reference", []
     for stage in others:
-        platform, found = probe(stage, options)
-        if has_generators(found) and not options.stages:  # the same indexings over again
-            continue
+        report, found = probe(stage, options)
+        platform = report.platform
         offered = {values["indexing"]: parts for values, parts in found if values["generator"] == "minstd"}
         rows = [value for value in options.indexing or INDEXINGS if value in offered]
         if rows:
@@ -60,12 +60,12 @@ def measure_all(options, problem, reference, settings):
         here = problem | {"size": size, "samples": samples}
         expected, checked_against = None, "each other"
         if SPIN_GLASS.updates(here) <= REFERENCE_LIMIT:
-            progress(f"{reference.name}: L = {size}")
-            expected, checked_against = measure_reference(reference, here, 1)[1].hash, "stage 00"
+            _, launch = measure_reference(reference, here, 1, f"{reference.name}: L = {size}")
+            expected, checked_against = launch.hash, "stage 00"
         for stage, launches in settings:
-            progress(f"{stage.name}: L = {size}")
             more = {"repetitions": options.repetitions, "expect": expected, "device": options.device}
-            for launch in run_benchmark(stage, copy=False, **here, **launches, **more).launches:
+            what = f"{stage.name}: L = {size}"
+            for launch in run_benchmark(stage, what=what, copy=False, **here, **launches, **more).launches:
                 if launch.wrong:
                     wrong.append(f"{stage.name}, {launch.values}, L = {size}: {launch.wrong}")
                 elif not launch.refused:
@@ -118,7 +118,7 @@ def table_cells(points, sizes=()):
 def main(options):
     import draw
 
-    reference, others = chosen_stages(SPIN_GLASS, options)
+    reference, others = chosen_stages(SPIN_GLASS, options, STAGES)
     platform, settings = settings_of(options, others)
     if not settings:
         raise Failure("--sizes: none of the chosen stages has such a launch")

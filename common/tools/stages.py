@@ -2,13 +2,16 @@
 
 import json
 import re
+import shutil
+import signal
 import statistics
 import subprocess
 import sys
+import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from models import Model
+from models import MODELS, Model
 
 ROOT = Path(__file__).resolve().parents[2]
 REFERENCE = "00"
@@ -22,9 +25,53 @@ def refuse(message):
     raise Failure(f"{message}; --help lists the options")
 
 
+class Broken(Failure):
+    """Something that the user did not do, a build that failed, say; `said`: by what failed."""
+
+    def __init__(self, message, code=1, said=""):
+        super().__init__(message)
+        self.code, self.said = code, said
+
+
 def progress(text):
+    """On a terminal: the line that says what is being done now; '' takes it away."""
     if sys.stderr.isatty():
-        print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)
+        width = shutil.get_terminal_size().columns
+        print(f"\r\033[K{text[: width - 1]}", end="", file=sys.stderr, flush=True)
+
+
+def say(text):
+    """A line that stays, on standard error: a program's output stays its own."""
+    progress("")
+    print(f"psFlip: {text}", file=sys.stderr, flush=True)
+
+
+def run_tool(main, name):
+    """What a tool does when it is started as a program. Ctrl-C and SIGTERM end it, and what it started, without a
+    word."""
+
+    def end(number, _):
+        raise SystemExit(128 + number)
+
+    try:
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # KeyboardInterrupt
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            if signal.getsignal(number) is not signal.SIG_IGN:  # as nohup wants it
+                signal.signal(number, end)
+        code = main(sys.argv[1:])
+        sys.stdout.flush()
+    except Failure as failure:
+        progress("")
+        print(*filter(None, [getattr(failure, "said", "")]), f"{name}: {failure}", sep="\n", file=sys.stderr)
+        code = failure.code if isinstance(failure, Broken) else 2
+    except KeyboardInterrupt:
+        progress("")
+        code = 128 + signal.SIGINT
+    except BrokenPipeError:  # a pager that was closed
+        sys.stderr.close()
+        code = 0
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # what is left is to end what was started
+    sys.exit(code)
 
 
 @dataclass(frozen=True)
@@ -41,11 +88,37 @@ class Stage:
     def program(self):
         return self.benchmark.with_name(self.model.name)
 
+    @property
+    def target(self):
+        """What the benchmark is called when it is built."""
+        return f"{self.name}_{self.benchmark.name}"
 
-def find_stages(build, model):
-    """The stages that have a benchmark of the model in this build, in order."""
-    programs = sorted(Path(build).glob(f"[0-9][0-9]_*/{model.name}_benchmark"))
-    return [Stage(program.parent.name, model, program) for program in programs]
+    @property
+    def program_target(self):
+        return f"{self.name}_{self.model.name}"
+
+
+def folders(root=ROOT):
+    """The stages' folders, in order."""
+    return [folder for folder in sorted(root.glob("[0-9][0-9]_*")) if (folder / "README.md").exists()]
+
+
+def models_of(folder):
+    """The models of a stage, as its CMakeLists.txt has them; the first is the one that its update.cu is about."""
+    text = (folder / "CMakeLists.txt").read_text()
+    names = []
+    for name in re.findall(r"psflip_add_stage\((\w+|\$\{model\})", text):
+        names += re.findall(r"\w+", re.search(r"foreach\(model IN ITEMS ([\w ]+)\)", text)[1]) if "$" in name else [name]
+    return [model for name in names for model in MODELS if model.name == name]
+
+
+def stage_of(folder, model, build):
+    return Stage(folder.name, model, Path(build) / folder.name / f"{model.name}_benchmark")
+
+
+def course(build, model):
+    """The stages that have the model, in order, built or not."""
+    return [stage_of(folder, model, build) for folder in folders() if model in models_of(folder)]
 
 
 def idea(name, root=ROOT):
@@ -96,9 +169,29 @@ class Report:
     copy_gb_per_s: float | None
 
 
-def run_benchmark(stage, *, device="auto", quick=False, copy=True, checked=True, only=(), **options):
-    """Runs a stage's benchmark. `quick`: only the times, unchecked and without the copy bandwidth. `only`: of what the
-    options ask for, the launches with these names, without the copy. Options that are None or empty are left out."""
+def start(command, what):
+    """Runs a program to its end: exit code, output, what it said on standard error. On a terminal, says for how many
+    seconds it has been doing what."""
+    begin = time.monotonic()
+    progress(what)
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            while True:
+                try:
+                    output, errors = process.communicate(timeout=1)
+                    return process.returncode, output, errors
+                except subprocess.TimeoutExpired:
+                    progress(f"{what}, {time.monotonic() - begin:.0f} s")
+        except BaseException:
+            process.kill()
+            process.wait()
+            raise
+
+
+def run_benchmark(stage, *, what="", device="auto", quick=False, copy=True, checked=True, only=(), **options):
+    """Runs a stage's benchmark. `what`: for the progress line. `quick`: only the times, unchecked and without the copy
+    bandwidth. `only`: of what the options ask for, the launches with these names, without the copy. Options that are
+    None or empty are left out."""
     command = [str(stage.benchmark), "--device", device, "--benchmark_format=json"]
     for option, value in options.items():
         if value not in (None, [], ""):
@@ -110,12 +203,12 @@ def run_benchmark(stage, *, device="auto", quick=False, copy=True, checked=True,
         command += [f"--benchmark_filter=^({'|'.join(only)})/iterations"]
     elif quick or not copy:
         command += [f"--benchmark_filter={stage.model.name}"]
-    done = subprocess.run(command, capture_output=True, text=True)
+    code, output, errors = start(command, what or stage.name)
     # 1 with a report is a wrong result or a failed device, and the report says which launch it was.
-    if done.returncode not in (0, 1) or not done.stdout.strip():
-        reason = (done.stderr.strip().splitlines() or [f"it ended with code {done.returncode}"])[-1]
+    if code not in (0, 1) or not output.strip():
+        reason = (errors.strip().splitlines() or [f"it ended with code {code}"])[-1]
         raise Failure(f"{stage.name}: {reason}")
-    return parse_report(stage, json.loads(done.stdout))
+    return parse_report(stage, json.loads(output))
 
 
 def parse_report(stage, report):

@@ -12,12 +12,12 @@ import json
 import re
 import statistics
 import subprocess
-import sys
 from pathlib import Path
 
 import counters
 import table
-from stages import ROOT, Failure, progress, refuse
+from build import build_if_configured
+from stages import ROOT, Failure, progress, refuse, run_tool
 
 INDEXINGS = ["bitwise", "sliced", "sliced-grid", "standard", "standard-grid"]
 LOADS = ["plain", "readonly", "texture"]
@@ -278,6 +278,7 @@ def parse_options(arguments):
 
 def main(arguments):
     options = parse_options(arguments)
+    build_if_configured(options.build_dir, "stencil_benchmark")
     program = options.build_dir / "05_sliced/stencil_benchmark"
     result = measure(program, options)
     if not result["rows"]:
@@ -300,10 +301,4 @@ def main(arguments):
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main(sys.argv[1:]))
-    except Failure as failure:
-        print(f"stencil: {failure}", file=sys.stderr)
-        sys.exit(2)
-    except KeyboardInterrupt:
-        sys.exit(130)
+    run_tool(main, "stencil")

@@ -10,6 +10,8 @@ from comparison import chosen_stages, fill_defaults, measure_reference, platform
 from models import MAJORITY
 from stages import Failure, progress, run_benchmark
 
+STAGES = ["01", "02", "03"]  # that have launch shapes of two sides
+
 REPORT_WIDTHS = [8, 10, 12, 16]
 # Milliseconds for n = 10000, k = 10 on a GTX 1070: v1 whatever b is, v2 and v3 for their best b, over the widths.
 PUBLISHED = {"v1": (None, "117 to 148"), "v2": (3, "112 to 142"), "v3": (4, "75 to 90")}
@@ -32,15 +34,15 @@ def measure_all(options, reference, others):
         problem = {"size": size, "steps": steps, "seed": options.seed}
         expected, checked_against = None, "each other"
         if MAJORITY.updates(problem) <= REFERENCE_LIMIT:
-            progress(f"{reference.name}: n = {size}, k = {steps}")
-            _, launch = measure_reference(reference, problem, options.repetitions)
+            what = f"{reference.name}: n = {size}, k = {steps}"
+            _, launch = measure_reference(reference, problem, options.repetitions, what)
             expected, checked_against = launch.hash, "stage 00"
             points.append(make_point(reference, launch, size, steps, "itself"))
         for storage, stage in product(options.storage, others):
-            progress(f"{stage.name}, {storage}: n = {size}, k = {steps}")
+            what = f"{stage.name}, {storage}: n = {size}, k = {steps}"
             trials = {part: getattr(options, part) or MAJORITY.trials[part] for part in SHAPE}
             settings = problem | trials | {"storage": storage, "repetitions": options.repetitions, "expect": expected}
-            report = run_benchmark(stage, device=options.device, **settings)
+            report = run_benchmark(stage, what=what, device=options.device, **settings)
             for launch in report.launches:
                 if launch.wrong:
                     shape = f"{launch.values['thread_width']} x {launch.values['block']}"
@@ -122,7 +124,7 @@ def write(file, rows):
 def main(options):
     import draw
 
-    reference, others = chosen_stages(MAJORITY, options)
+    reference, others = chosen_stages(MAJORITY, options, STAGES)
     platform = platform_of(options, others)
     if not others:
         raise Failure("--sweep: stage 00 has no launch shapes; choose others by --stages")

@@ -1,7 +1,12 @@
 """The comparison as a table: which columns, in text and in Markdown."""
 
+import json
+import os
+import sys
+import textwrap
+
 from models import MAJORITY, SPIN_GLASS, model_of, plain_generator
-from stages import REFERENCE
+from stages import REFERENCE, ROOT, progress, refuse
 
 
 def factor(value):
@@ -117,27 +122,121 @@ def columns_of(model, rows):
     return [("indexing or kernel", *rest) if kernels and name == "indexing" else (name, *rest) for name, *rest in shown]
 
 
-def shorten(text, limit=45):
+WIDTH = 100  # columns of a terminal that everybody has
+# A table that is printed row by row has to know its widths before it knows its rows.
+WIDTHS = {"idea": 38, "runs on": 9, "storage": 7, "indexing": 18, "generator": 14, "launch": 43, "same bits": 21}
+
+
+def all_columns(model):
+    """(heading, cell, whether it is a number, width): every column, for a terminal that is wide enough."""
+    return [(*column, max(WIDTHS.get(column[0], 8), len(column[0]))) for column in COLUMNS[model]]
+
+
+def variant(row):
+    """Which variant of its stage a row is, with its launch, as short as can be."""
+    if row.get("kernel"):
+        words = [row["kernel"], None if plain_generator(row) else row["generator"], f"k = {row['samples_per_word']}"]
+    elif "steps_per_pass" in row:
+        passes = row["steps_per_pass"]
+        shape = f"{row['thread_width']} x {row['block']}" if row["thread_width"] else None
+        words = [row["storage"], f"{counted(passes, 'step')} a pass" if passes else shape]
+    else:
+        shape = [str(row[part]) for part in ("threads", "sites_per_thread") if row[part] is not None]
+        words = [row["indexing"], None if plain_generator(row) else row["generator"], " x ".join(shape)]
+    return " ".join(filter(None, words))
+
+
+def short_bits(row):
+    if not row["bits_agree"]:
+        return "NO"
+    return "ref" if row["stage"].startswith(REFERENCE) else "yes*" if compared_at(row) else "yes"
+
+
+def ps_of(model):
+    return lambda row: "-" if row[model.ps] is None else significant(row[model.ps], 3)
+
+
+def short_columns(model, device=None):
+    """(heading, cell, whether it is a number, width): what fits into a usual terminal; with a device, what common/results
+    has of it."""
+    published = beside(device, model)["ps"] if device else {}
+    heading = f"on {device}"
+    more = [(heading, lambda row: published.get(row["stage"][:2], "-"), True, max(7, len(heading)))] if device else []
+    columns = [
+        ("stage", lambda row: row["stage"][:2], False, 5),
+        ("idea", lambda row: shorten(row["idea"], rest), False, None),
+        ("variant", lambda row: shorten(variant(row), 20), False, 20),
+        ("ps/spin", ps_of(model), True, 7),
+        *more,
+        ("% copy", lambda row: "-" if row["of_copy"] is None else f"{100 * row['of_copy']:.1f}", True, 6),
+        ("x before", lambda row: factor(row["factor_before"]), True, 8),
+        ("x 00", lambda row: factor(row["factor_reference"]), True, 7),
+        ("bits", short_bits, False, 4),
+    ]
+    rest = WIDTH - sum(2 + width for _, _, _, width in columns if width)
+    return [(*column, width or rest) for *column, width in columns]
+
+
+def beside(device, model):
+    """{"ps": {stage's number: the least ps per spin, as text}, "source": what it is} of a folder of common/results."""
+    found = {file.parent.name: file for file in sorted((ROOT / "common/results").glob(f"*/{model.results}"))}
+    if device not in found:
+        refuse(f"--beside {device}: there are no results of it; there are those of {', '.join(found) or 'none'}")
+    result = json.loads(found[device].read_text())
+    best = {}
+    for row in result["rows"]:
+        if row[model.ps] is not None:
+            best[row["stage"][:2]] = min(row[model.ps], best.get(row["stage"][:2], row[model.ps]))
+    where, problem = found[device].relative_to(ROOT), problem_in_words(result["problem"])
+    source = f"the stage's best row in {where}: {problem}, on {result['device']['name']}, {result['date']}"
+    return {"ps": {stage: significant(ps, 3) for stage, ps in best.items()}, "source": source}
+
+
+def shorten(text, limit):
     """A terminal has only so many columns."""
     return text if len(text) <= limit else text[: limit - 3].rstrip() + "..."
 
 
-def as_text(result):
-    model, rows = model_of(result), result["rows"]
-    columns = columns_of(model, rows)
-    body = [[shorten(cell(row)) for _, cell, _ in columns] for row in rows]
-    widths = [max(len(heading), *(len(line[i]) for line in body)) for i, (heading, _, _) in enumerate(columns)]
+def colourful():
+    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
-    def line(values):
-        padded = [v.rjust(w) if number else v.ljust(w) for v, w, (_, _, number) in zip(values, widths, columns)]
+
+def coloured(text, code):
+    return f"\033[{code}m{text}\033[0m" if colourful() and text else text
+
+
+def dim(text):
+    return "\n".join(coloured(line, "2") for line in text.splitlines())
+
+
+BITS_COLOURS = {"yes": "32", "NO": "31"}
+
+
+class Writer:
+    """Prints a table row by row; the headings come with the first."""
+
+    def __init__(self, model, columns, ladders):
+        self.model, self.columns, self.ladders, self.before = model, columns, ladders, None
+
+    def row(self, row):
+        progress("")
+        if self.before is None:
+            print(self.line([heading for heading, *_ in self.columns]))
+            print("  ".join("-" * width for *_, width in self.columns))
+        elif self.ladders and self.before.get(self.model.row) != row[self.model.row]:
+            print()  # each storage reads as one ladder of stages
+        self.before = row
+        line = self.line([cell(row) for _, cell, _, _ in self.columns])
+        word = line.split()[-1].rstrip("*") if self.columns[-1][0] == "bits" else ""
+        if word in BITS_COLOURS:
+            at = line.rindex(word)
+            line = line[:at] + coloured(line[at:], BITS_COLOURS[word])
+        print(line, flush=True)
+
+    def line(self, cells):
+        padded = [text.rjust(width) if number else text.ljust(width)
+                  for text, (_, _, number, width) in zip(cells, self.columns)]  # fmt: skip
         return "  ".join(padded).rstrip()
-
-    lines = [line([heading for heading, _, _ in columns]), "  ".join("-" * width for width in widths)]
-    for i, values in enumerate(body):
-        if model.rows_first and i and rows[i][model.row] != rows[i - 1][model.row]:
-            lines.append("")  # each storage reads as one ladder of stages
-        lines.append(line(values))
-    return "\n".join(lines)
 
 
 def as_markdown(headings, body, numbers):
@@ -175,36 +274,84 @@ def summary(result):
 
 LAUNCH = {
     MAJORITY: "launch: threads along a side of a thread block x spins along a side of a thread's square, or how many "
-    "steps are\ncomputed before the lattice is written, at most; the fastest in a",
+    "steps are computed before the lattice is written, at most; the fastest in a",
     SPIN_GLASS: "launch: way of reading, threads of a block x sites that a thread updates together, the fastest in a",
 }
 BYTES = {
-    MAJORITY: "GB/s: each spin read once, written once, in a step or a pass.",
-    SPIN_GLASS: "GB/s: of bytes/flip, what has to be moved.\n"
-    "A flip is one update of one spin, whether it turns or not. x before: the row above.",
+    MAJORITY: ["GB/s: each spin read once, written once, in a step or a pass."],
+    SPIN_GLASS: [
+        "GB/s: of bytes/flip, what has to be moved. A flip is one update of one spin, whether it turns or not.",
+        "x before: the row above.",
+    ],
 }
+ON_CPU = "CPU: the CUDA code on host threads. Its bits count; its times say nothing about a GPU."
 
 
 def remarks(result):
-    """What a reader must not miss; loud things last, where they are seen."""
+    """What a reader of all columns must not miss, a line each."""
     model, rows = model_of(result), result["rows"]
     lines = [
-        LAUNCH[model],
-        f"quick trial, then measured anew, up to {result['repetitions']} times (the median). {BYTES[model]}",
+        f"{LAUNCH[model]} quick trial, then measured anew, up to {result['repetitions']} times (the median).",
+        *BYTES[model],
     ]
     if any(row.get("kernel") for row in rows):
-        lines.append(
-            "k: samples that are bits of one word. Kernels that have words have samples to fill them.\n"
-            "cluster: thread blocks that share their memory. at once: replicas that a cluster updates, if not all."
-        )
+        lines += [
+            "k: samples that are bits of one word. Kernels that have words have samples to fill them.",
+            "cluster: thread blocks that share their memory. at once: replicas that a cluster updates, if not all.",
+        ]
     if any(compared_at(row) for row in rows):
         lines.append("same bits, at ...: with the same generator there; stage 00 is slow. x 00: stage 00 with minstd.")
-    lines += [f"left out: {reason}" for reason in result.get("left_out", [])]
     if any(row["platform"] == "cpu" for row in rows):
-        lines.append("CPU: the CUDA code on host threads. Its bits count; its times say nothing about a GPU.")
+        lines.append(ON_CPU)
+    return lines + warnings(result)
+
+
+def legend(result):
+    """What the columns mean, for a beginner."""
+    runs = counted(result["repetitions"], "run")
+    shown = "every variant" if result["every_variant"] else "a stage's fastest variant (--all: of every one)"
+    lines = [
+        f"ps/spin: picoseconds to update one spin, median of {runs} of {shown}. --wide: every column.",
+        "% copy: bytes that have to move, per second, as part of what a plain copy reaches here.",
+        "bits: whether the final state is that of stage 00.",
+    ]
+    if any(row["platform"] == "cpu" for row in result["rows"]):
+        lines.append(ON_CPU)
+    return lines
+
+
+def short_remarks(result, device=None):
+    """What belongs to this table alone."""
+    model, rows = model_of(result), result["rows"]
+    lines = [f"state {result['problem']['hash']}"]
+    places = sorted({compared_at(row) for row in rows} - {""})
+    if places:
+        lines.append(f"yes*: compared with stage 00 at {' or '.join(places)}, where that takes no time")
+    if device:
+        lines.append(f"on {device}: {beside(device, model)['source']}")
+    return lines + warnings(result)
+
+
+def wrapped(line):
+    return textwrap.fill(line, WIDTH, subsequent_indent="  ")
+
+
+def as_remarks(lines):
+    return dim("\n".join(map(wrapped, lines)))
+
+
+def warnings(result):
+    rows = result["rows"]
+    lines = [f"left out: {reason}" for reason in result.get("left_out", [])]
     for kind in sorted({row["build_type"] for row in rows} - {"release"}):
         lines.append(f"{kind.upper()} build: these times mean nothing.")
-    for row in rows:
-        if not row["bits_agree"]:
-            lines.append(f"*** WRONG RESULT *** {row['stage']} ({model.row_in_words(row)}): {row['wrong']}")
-    return "\n".join(lines)
+    return lines
+
+
+def wrong_results(result):
+    model = model_of(result)
+    return [
+        coloured(f"*** WRONG RESULT *** {row['stage']} ({model.row_in_words(row)}): {row['wrong']}", "31")
+        for row in result["rows"]
+        if not row["bits_agree"]
+    ]

@@ -6,17 +6,21 @@ import io
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 from pathlib import Path
 from unittest import mock
 
+import build
 import compare
 import comparison
 import counters
 import draw
+import fake_benchmark
 import generators
 import readme_tables
 import sizes
@@ -24,7 +28,7 @@ import stages
 import sweep
 import table
 import words
-from models import MAJORITY, SPIN_GLASS
+from models import MAJORITY, SPIN_GLASS, model_of
 from stages import Failure
 
 TOOLS = Path(__file__).parent
@@ -39,7 +43,7 @@ class WithFolder(unittest.TestCase):
 
 
 def put_fake_benchmark(target):
-    """Started by this very interpreter, and without site-packages: it is started hundreds of times."""
+    """Started by this very interpreter, and without site-packages."""
     text = (TOOLS / "fake_benchmark.py").read_text()
     target.write_text(text.replace("#!/usr/bin/env python3", f"#!{sys.executable} -S", 1))
     target.chmod(0o755)
@@ -58,6 +62,14 @@ class WithBuild(WithFolder):
             for name in names:
                 (self.folder / name).mkdir(exist_ok=True)
                 put_fake_benchmark(self.folder / name / f"{model}_benchmark")
+        start = mock.patch.object(stages, "start", self.start)
+        start.start()
+        self.addCleanup(start.stop)
+
+    def start(self, command, what):
+        """Instead of stages.start(): hundreds of processes take a minute."""
+        text, code = fake_benchmark.answer(command)
+        return code, text, ""
 
     def run_compare(self, *arguments):
         output = io.StringIO()
@@ -66,7 +78,8 @@ class WithBuild(WithFolder):
         return code, output.getvalue()
 
     def compare(self, *arguments):
-        return self.run_compare("--model", self.model, *arguments)
+        """Every row and column."""
+        return self.run_compare("--model", self.model, "--all", "--wide", *arguments)
 
     def launch(self, row):
         """A row of the stages before 07: no kernel, and nothing that goes with one."""
@@ -77,6 +90,16 @@ class WithBuild(WithFolder):
         file = self.folder / "result.json"
         self.compare("--json", str(file), *arguments)
         return json.loads(file.read_text())
+
+
+def as_text(result):
+    """All of a result as --wide prints it."""
+    model, output = model_of(result), io.StringIO()
+    with contextlib.redirect_stdout(output):
+        writer = table.Writer(model, table.all_columns(model), ladders=model.rows_first)
+        for row in result["rows"]:
+            writer.row(row)
+    return output.getvalue()
 
 
 def rows_of(output):
@@ -157,7 +180,7 @@ class BitsInTheComparison(WithBuild):
         self.assertAlmostEqual(one["factor_before"], FAKE_00 / 0.6)
         self.assertAlmostEqual(best["factor_before"], 6)
         self.assertAlmostEqual(best["gb_per_s"], 0.25 * 1e6 / 0.1e-3 * 1e-9)
-        text = table.as_text(result)
+        text = as_text(result)
         self.assertIn(" bit      1 step a pass ", text)
         self.assertIn(" bit      6 steps a pass, best of 16 ", text)
         self.assertEqual([row[-1] for row in rows_of(text)], ["reference", *4 * ["yes"]])
@@ -187,7 +210,7 @@ class BitsInTheComparison(WithBuild):
         result = self.json("--size", "8", "--stages", "03")
         for row in result["rows"]:
             del row["steps_per_pass"]
-        self.assertEqual([row[-1] for row in rows_of(table.as_text(result))], ["reference", "yes", "yes"])
+        self.assertEqual([row[-1] for row in rows_of(as_text(result))], ["reference", "yes", "yes"])
 
 
 class SpinGlassComparison(WithBuild):
@@ -296,7 +319,7 @@ class GeneratorsInTheComparison(WithBuild):
         self.assertEqual([row["bits_agree"] for row in result["rows"]], 5 * [True])
         self.assertEqual([row["bits_compared_at"] for row in result["rows"]],
                          [None, None, *3 * [{"size": 64, "samples": 1}]])  # fmt: skip
-        output = f"{table.as_text(result)}\n{table.remarks(result)}"
+        output = "\n".join([as_text(result), *table.remarks(result)])
         self.assertIn("yes, at L = 64, M = 1", output)
         self.assertIn("x 00: stage 00 with minstd", output)
 
@@ -315,8 +338,8 @@ class GeneratorsInTheComparison(WithBuild):
         result = self.json("--size", "8", "--stages", "05")
         for row in result["rows"]:
             del row["generator"], row["bits_compared_at"]
-        text = table.as_text(result)
-        self.assertNotIn("generator", text)
+        text = as_text(result)
+        self.assertNotIn("generator", table.comparison_as_markdown(SPIN_GLASS, result["rows"]))
         self.assertEqual([row[-1] for row in rows_of(text)], ["reference", "yes", "yes", "yes"])
 
 
@@ -342,8 +365,8 @@ class KernelsInTheComparison(WithBuild):
         self.assertAlmostEqual(wide["ps_per_flip"], 0.15 * 1.32 + 3e-3 * 1e9 / (32 * spins))
         factor = result["rows"][0]["ms_per_sweep"] / spins / (wide["ms_per_sweep"] / (32 * spins))
         self.assertAlmostEqual(wide["factor_reference"], factor)
-        text = table.as_text(result)
-        self.assertIn("  indexing or kernel  ", text)
+        text = as_text(result)
+        self.assertIn("| indexing or kernel |", table.comparison_as_markdown(SPIN_GLASS, result["rows"]))
         self.assertIn("k = 32, 256 threads, best of 4 ", text)
         self.assertIn("k = 32, 256 threads, cluster 1, best of 6 ", text)
         self.assertIn("k = 32, 256 threads, cluster 16, best of 3 ", text)
@@ -392,11 +415,253 @@ class KernelsInTheComparison(WithBuild):
         self.assertEqual([row[-1] for row in rows_of(output)].count("NO"), 2)
 
 
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+class TableForPeople(WithBuild):
+    """The default: a row a stage, its best variant's, in 100 columns."""
+
+    stages_2d = ("00_cpu_reference", "01_naive_gpu", "03_shared_memory", "07_amsc")
+    stages_3d = ("00_cpu_reference", "05_sliced", "06_prng", "07_amsc", "08_mpi")
+
+    def result(self, *arguments):
+        file = self.folder / "result.json"
+        code, output = self.run_compare("--json", str(file), *arguments)
+        self.assertEqual(code, 0)
+        return json.loads(file.read_text()), output
+
+    def test_a_row_a_stage_its_best_variants(self):
+        result, output = self.result("--steps", "10")
+        self.assertEqual([row[0] for row in rows_of(output)], ["00", "01", "03", "07"])
+        self.assertEqual([row[-1] for row in rows_of(output)], ["ref", "yes", "yes", "yes"])
+        self.assertEqual([(row["storage"], row["steps_per_pass"]) for row in result["rows"][1:]],
+                         [("int32", None), ("int32", None), ("bit", 8)])  # fmt: skip
+        self.assertIn("  bit 8 steps a pass  ", output)
+        self.assertIn(" int32 8 x 1 ", output)  # the fastest of those that a CPU tries
+        self.assertEqual({shape["storage"] for shape in result["rows"][1]["shapes"]}, {"int32", "int8"})
+        for before, row in zip(result["rows"], result["rows"][1:]):  # whatever the storage
+            self.assertAlmostEqual(row["factor_before"], before["ms_per_step"] / row["ms_per_step"])
+        self.assertNotIn("--all", result["command"])
+        self.assertEqual(self.result(*result["command"].split()[1:])[0], result)
+
+    def test_all_has_every_variant_and_says_so(self):
+        result, output = self.result("--steps", "10", "--all")
+        self.assertEqual([row[0] for row in rows_of(output)], ["00", "01", "03", "01", "03", "07", "07"])
+        self.assertIn("common/run --all ", result["command"])
+        self.assertIn(" int8 10 x 2 ", output)
+
+    def test_wide_has_every_column(self):
+        _, output = self.result("--size", "8", "--model", "spin-glass", "--wide")
+        headings = [heading for heading, *_ in table.COLUMNS[SPIN_GLASS]]
+        line = next(line for line in output.splitlines() if line.startswith("stage "))
+        self.assertEqual([heading for heading in headings if f" {heading} " not in f" {line} "], [])
+        self.assertEqual([row[0] for row in rows_of(output)], ["00", "05", "06", "07"])
+
+    def test_what_makes_no_sense_here_is_left_out_with_a_word(self):
+        result, output = self.result("--size", "8", "--model", "spin-glass")
+        self.assertEqual({shape["kernel"] for shape in result["rows"][3]["shapes"]}, {"update", "wide"})
+        self.assertIn("left out: fused, resident, small, slow on a CPU; --kernel asks for them", output)
+        self.assertIn("left out: 08, which gives a system to several GPUs; --stages 08 asks for it", output)
+        result, output = self.result("--size", "8", "--kernel", "resident,wide")
+        self.assertEqual(result["rows"][-1]["kernel"], "resident")
+        self.assertNotIn("left out: fused", output)
+        (self.folder / "GPU").touch()
+        result, output = self.result("--size", "8", "--model", "spin-glass")
+        shapes = result["rows"][1]["shapes"]
+        self.assertEqual(len(shapes), 3 * 2 * 3 * 3)  # indexings, loads, threads, sites
+        self.assertEqual(result["rows"][-1]["kernel"], "small")
+        self.assertNotIn("slow on a CPU", output)
+
+    def test_100_columns_hold_the_longest_ideas(self):
+        for model in (MAJORITY, SPIN_GLASS):
+            result = json.loads((stages.ROOT / "common/results/h200" / model.results).read_text())
+            for device in (None, "h200"):
+                output = io.StringIO()
+                with contextlib.redirect_stdout(output):
+                    writer = table.Writer(model, table.short_columns(model, device), ladders=model.rows_first)
+                    for row in result["rows"]:
+                        writer.row(row | {"idea": stages.idea(row["stage"])})
+                lines = output.getvalue().splitlines()
+                self.assertGreater(len(lines), len(result["rows"]))
+                self.assertLessEqual(max(map(len, lines)), 100)
+                self.assertEqual(max(map(len, lines[:2])), 100)
+        for arguments in ([], ["--beside", "h200"], ["--all"]):
+            lines = self.run_compare(*arguments)[1].splitlines()
+            self.assertEqual([line for line in lines if len(line) > 100], [])
+
+    def test_colour_only_on_a_terminal_and_not_if_somebody_wants_none(self):
+        def output(**variables):
+            stream = Terminal() if variables.pop("terminal") else io.StringIO()
+            with mock.patch.dict(os.environ, variables), contextlib.redirect_stdout(stream):
+                compare.main(["--build-dir", str(self.folder), "--steps", "3"])
+            return stream.getvalue()
+
+        (self.folder / "03_shared_memory/WRONG").touch()
+        with mock.patch.dict(os.environ, {"TERM": "xterm"}):
+            os.environ.pop("NO_COLOR", None)
+            coloured = output(terminal=True)
+            plain = output(terminal=False)
+            self.assertEqual(output(terminal=True, NO_COLOR="1"), plain)
+            self.assertEqual(output(terminal=True, TERM="dumb"), plain)
+        self.assertNotIn("\033", plain)
+        self.assertIn("\033[32myes\033[0m\n", coloured)
+        self.assertIn("\033[31mNO\033[0m\n", coloured)
+
+    def test_beside_another_device(self):
+        _, output = self.result("--steps", "10", "--beside", "h200")
+        published = json.loads((stages.ROOT / "common/results/h200/comparison.json").read_text())
+        best = min(row["ps_per_site"] for row in published["rows"] if row["stage"].startswith("07"))
+        line = next(line for line in output.splitlines() if line.startswith("07"))
+        self.assertIn(f"  {table.significant(best, 3)}  ", line)
+        self.assertIn("on h200: the stage's best row in common/results/h200/comparison.json: 10000 x 10000", output)
+        for name in ("quality", "nowhere"):
+            with self.assertRaisesRegex(Failure, f"--beside {name}: there are no results of it; .* h200;"):
+                compare.parse_options(["--beside", name])
+        for option in ("--all", "--wide", "--beside=h200"):
+            with self.assertRaisesRegex(Failure, "prints tables of its own"):
+                compare.parse_options(["--sizes", "x", option])
+
+    def test_the_first_line_says_where_it_runs_and_what_is_missing(self):
+        listed = "NVIDIA H200, 143771 MiB, 9.0, 580.95.05\n"
+        for there, cards, wanted in (
+            ([], None, r"psFlip on the CPU path: .* cores, \d+ GiB. Missing for more: a GPU, nvcc, MPI.\n"),
+            (["nvcc", "mpirun"], listed, r"psFlip on 1 x NVIDIA H200: .* cores, \d+ GiB.\n"),
+            (["mpirun"], listed, r"psFlip on the CPU path: .* GiB. Missing for more: nvcc.\n"),
+        ):
+            with mock.patch("shutil.which", lambda name, path=None: name if name in there else None), \
+                    mock.patch("device_report.output_of", lambda *command: cards):  # fmt: skip
+                output = self.run_compare("--stages", "01")[1]
+            self.assertRegex(output.replace("\n  ", " "), rf"\A{wanted}")
+
+
+class BuildsWhatItMeasures(WithBuild):
+    """In which order is built, measured and printed."""
+
+    stages_2d = ("00_cpu_reference", "01_naive_gpu", "02_blocked", "03_shared_memory", "07_amsc")
+    stages_3d = ("00_cpu_reference", "04_checkerboard", "05_sliced")
+
+    def events(self, *arguments, gpu=False):
+        """What happens, a line each: 'build ...', 'ahead ...', 'run 01', 'row 01'."""
+        events, test = [], self
+
+        class Recorder(build.Builder):
+            brought = configured = False
+
+            def has(self, target):
+                return target.split("_benchmark")[0] in test.targets
+
+            def need_together(self, targets, what):
+                new = set(targets) - self.built
+                if new:
+                    events.append(f"build {what}")
+                self.built |= new
+
+            def ahead(self):
+                following = self.groups[self.latest + 1 : self.latest + 2]
+                events.append(f"ahead {following[0][0] if following else 'nothing'}")
+
+        class Output(io.StringIO):
+            def write(self, text):
+                if text[:2].isdigit() and text[2:4] == "  ":
+                    events.append(f"row {text[:2]}")
+                return super().write(text)
+
+        def start(command, what):
+            stage = Path(command[0]).parent.name[:2]
+            if events[-1] != f"run {stage}":
+                events.append(f"run {stage}")
+            return self.start(command, what)
+
+        self.targets = {f"{name}_majority" for name in self.stages_2d} | {f"{name}_spin_glass" for name in self.stages_3d}
+        if gpu:
+            (self.folder / "GPU").touch()
+        builder = lambda options: Recorder(self.folder)
+        with mock.patch("build.builder_for", builder), mock.patch.object(stages, "start", start), \
+                mock.patch("build.cores", lambda: 2), contextlib.redirect_stdout(Output()):  # fmt: skip
+            compare.main(["--build-dir", str(self.folder), *arguments])
+        return events
+
+    def test_a_group_is_built_when_it_is_needed_and_a_row_printed_when_it_is_measured(self):
+        self.assertEqual(self.events(), [
+            "build 2D stages 00, 01", "run 01", "run 00", "row 00", "run 01", "row 01",
+            "build 2D stages 02, 03", "run 02", "row 02", "run 03", "row 03",
+            "build 2D stage 07", "run 07", "row 07",
+            "build 3D stages 00, 04", "run 04", "run 00", "row 00", "run 04", "row 04",
+            "build 3D stage 05", "run 05", "row 05",
+        ])  # fmt: skip
+
+    def test_only_the_chosen_stages(self):
+        self.assertEqual([event for event in self.events("--stages", "03,01") if event.startswith("build")],
+                         ["build 2D stages 00, 01", "build 2D stage 03"])  # fmt: skip
+
+    def test_what_no_stage_has_is_refused_before_anything_is_timed(self):
+        with self.assertRaisesRegex(Failure, "--storage bit: none of the chosen stages has it"):
+            self.events("--stages", "01,02", "--storage", "bit")
+
+    def test_on_a_gpu_the_next_group_is_begun_while_this_one_is_measured(self):
+        events = self.events("--size", "16", "--steps", "10", gpu=True)
+        first = events.index("row 00")
+        self.assertNotIn("ahead", " ".join(events[:first]))  # stage 00 has the processor for itself
+        self.assertIn("ahead 2D stages 02, 03", events[first + 1 : events.index("run 01", first)])
+        self.assertLess(events.index("ahead 2D stage 07"), events.index("row 02"))
+
+    def test_tools_build_what_they_need(self):
+        for arguments, wanted in (
+            (["--sweep", "out", "--size", "8"], "build stages 00, 01, 02, 03"),
+            (["--sizes", "out", "--size", "8"], "build stages 00, 04, 05"),
+        ):
+            arguments[1] = str(self.folder / "out")
+            events = self.events(*arguments)
+            self.assertEqual(events[0], wanted)
+            self.assertEqual([event for event in events if event.startswith("build")], [wanted])
+
+
+class RealProcesses(WithBuild):
+    """The tools as somebody calls them."""
+
+    def call(self, *arguments):
+        return subprocess.Popen([sys.executable, compare.__file__, "--build-dir", self.folder, *arguments], text=True,
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE)  # fmt: skip
+
+    def test_a_comparison(self):
+        with self.call("--stages", "01", "--storage", "int8") as process:
+            output, errors = process.communicate(timeout=60)
+        self.assertEqual((process.returncode, errors), (0, ""))
+        self.assertEqual([row[-1] for row in rows_of(output)], ["ref", "yes"])
+
+    def test_ctrl_c_while_it_measures(self):
+        sleeps = self.folder / "00_cpu_reference/majority_benchmark"
+        sleeps.write_text(f"#!/bin/bash\necho $$ >'{self.folder}/pid'\nexec sleep 60\n")
+        with self.call("--stages", "01", "--storage", "int8") as process:
+            while not (self.folder / "pid").exists() or not (self.folder / "pid").read_text().strip():
+                self.assertIsNone(process.poll())
+                time.sleep(0.01)
+            process.send_signal(signal.SIGINT)
+            _, errors = process.communicate(timeout=60)
+        self.assertEqual((process.returncode, errors), (130, ""))
+        with self.assertRaises(ProcessLookupError):
+            os.kill(int((self.folder / "pid").read_text()), 0)
+
+
+    def test_ctrl_c_while_it_starts(self):
+        for seconds in (0.02, 0.05, 0.1, 0.15):
+            command = [stages.ROOT / "common/run", "--no-install", "--build-dir", self.folder, "--stages", "01"]
+            with subprocess.Popen(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                  start_new_session=True) as process:  # fmt: skip
+                time.sleep(seconds)
+                os.killpg(process.pid, signal.SIGINT)
+                _, errors = process.communicate(timeout=60)
+            self.assertIn(process.returncode, (130, -signal.SIGINT))
+            self.assertEqual(errors, "")
+
+
 class Models(WithBuild):
     """Which tables are printed."""
 
     def stages_shown(self, *arguments):
-        code, output = self.run_compare(*arguments)
+        code, output = self.run_compare("--all", *arguments)
         self.assertEqual(code, 0)
         return [row[0] for row in rows_of(output)]
 
@@ -494,9 +759,10 @@ class Models(WithBuild):
 
 class Sweep(WithBuild):
     def sweep(self, *arguments):
-        build, out = str(self.folder), str(self.folder / "out")
-        options = compare.parse_options(["--build-dir", build, "--sweep", out, *arguments])
-        reference, others = sweep.chosen_stages(MAJORITY, options)
+        out = str(self.folder / "out")
+        options = compare.parse_options(["--build-dir", str(self.folder), "--sweep", out, *arguments])
+        options.builder = build.builder_for(options)
+        reference, others = sweep.chosen_stages(MAJORITY, options, sweep.STAGES)
         options.storage, options.repetitions = ["int32"], 3
         return sweep.measure_all(options, reference, others)
 
@@ -531,7 +797,8 @@ class Sizes(WithBuild):
     def measure(self, *arguments):
         out = str(self.folder / "out")
         options = compare.parse_options(["--build-dir", str(self.folder), "--sizes", out, *arguments])
-        reference, others = sizes.chosen_stages(SPIN_GLASS, options)
+        options.builder = build.builder_for(options)
+        reference, others = sizes.chosen_stages(SPIN_GLASS, options, sizes.STAGES)
         _, settings = sizes.settings_of(options, others)
         options.repetitions = 3
         problem = sizes.fill_defaults(SPIN_GLASS, options, "cpu")
@@ -809,7 +1076,7 @@ class Plots(WithBuild):
         self.run_compare("--generators", str(out), "--size", "8,12")
         self.run_compare("--words", str(out), "--size", "8,10,16,32", "--spins", str(2**23))
         self.run_compare("--sweep", str(out), "--size", "20,30", "--storage", "int8,int32")
-        self.run_compare("--model", "spin-glass", "--size", "8", "--json", str(out / "spin_glass.json"))
+        self.run_compare("--model", "spin-glass", "--all", "--size", "8", "--json", str(out / "spin_glass.json"))
         first = {file.name: file.read_bytes() for file in out.glob("*.svg")}
         self.assertEqual(len(first), 2 + 2 + 4)
         for name in first:
@@ -896,7 +1163,7 @@ class Counters(WithBuild):
 
     def measure(self, model, *also):
         comparison, file = self.folder / "comparison.json", self.folder / "counters.json"
-        self.run_compare("--model", model, "--size", "8", "--json", str(comparison))
+        self.run_compare("--model", model, "--all", "--size", "8", "--json", str(comparison))
         result = json.loads(comparison.read_text())
         for row in result["rows"][1:]:
             row["platform"] = "gpu"
@@ -1115,6 +1382,15 @@ class Ideas(WithFolder):
         self.assertEqual(stages.idea("03_shared_memory", self.folder), "shared memory")
 
 
+class Course(unittest.TestCase):
+    def test_the_stages_that_have_a_model_are_known_without_a_build(self):
+        for model, numbers in ((MAJORITY, "00 01 02 03 07"), (SPIN_GLASS, "00 04 05 06 07 08")):
+            found = stages.course("build", model)
+            self.assertEqual([stage.number for stage in found], numbers.split())
+            self.assertEqual(found[0].target, f"00_cpu_reference_{model.name}_benchmark")
+        self.assertEqual(stages.models_of(stages.ROOT / "07_amsc"), [SPIN_GLASS, MAJORITY])  # as it has them
+
+
 class Figures(unittest.TestCase):
     def test_significant(self):
         for value, text in ((12345.6, "12,346"), (999.96, "1,000"), (3.14159, "3.142"), (0.01234, "0.01234")):
@@ -1201,50 +1477,6 @@ class Setup(WithFolder):
         done, _ = self.install("missing")
         self.assertEqual((done.returncode, done.stdout), (2, ""))
         self.assertIn("apt-get install missing", done.stderr)
-
-
-class Configure(WithFolder):
-    """When psflip_build configures anew."""
-
-    def build(self, folder, *options, nvcc=""):
-        stubs = self.folder / "bin"
-        stubs.mkdir(exist_ok=True)
-        stub = stubs / "cmake"
-        stub.write_text("""#!/bin/bash
-            echo "$1" >>"$LOG"
-            [[ $1 == --build ]] || { mkdir -p "$5" && touch "$5/build.ninja"; }
-        """)
-        stub.chmod(0o755)
-        log = self.folder / "log"
-        log.write_text("")
-        subprocess.run(
-            ["bash", "-c", 'set -euo pipefail; source "$0"; psflip_build "$@"', TOOLS / "setup.bash", folder, *options],
-            env={"PATH": f"{stubs}:/usr/bin:/bin", "LOG": str(log), "CUDACXX": nvcc},
-            check=True,
-            capture_output=True,
-        )
-        return log.read_text().split()
-
-    def test_only_when_needed(self):
-        folder = self.folder / "build"
-        anew, straight = ["--fresh", "--build"], ["--build"]
-        self.assertEqual(self.build(folder, "-DA=1"), anew)
-        self.assertEqual(self.build(folder, "-DA=1"), straight)
-        self.assertEqual(self.build(folder), straight)
-        self.assertEqual(self.build(folder, "-DA=2"), anew)
-        self.assertEqual(self.build(folder, nvcc="/opt/nvcc"), anew)
-
-    def test_a_folder_configured_by_hand_is_kept(self):
-        folder = self.folder / "mine"
-        folder.mkdir()
-        (folder / "build.ninja").touch()
-        self.assertEqual(self.build(folder), ["--build"])
-
-    def test_an_interrupted_configuration_is_repeated(self):
-        folder = self.folder / "half"
-        folder.mkdir()
-        (folder / "CMakeCache.txt").touch()
-        self.assertEqual(self.build(folder), ["--fresh", "--build"])
 
 
 if __name__ == "__main__":

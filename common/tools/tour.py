@@ -1,9 +1,13 @@
 #!/usr/bin/env python3
 """The course in a terminal: for every stage what it adds, the lines that change, what to predict, and then what is
-measured on this machine. common/run --tour builds the programs and calls this.
+measured on this machine.
 
-On a terminal it waits after every part, and takes your prediction. Piped, it prints everything.
+On a terminal it waits after every part, and takes your prediction; while you read, it builds what is to be measured.
+Piped, it prints everything.
 """
+
+if __name__ == "__main__":
+    import interrupt  # noqa: F401
 
 import argparse
 import difflib
@@ -11,12 +15,11 @@ import re
 import sys
 from pathlib import Path
 
+import build
 import compare
 import stages
-import table
-from comparison import compare as measure
-from models import MAJORITY, SPIN_GLASS
-from stages import REFERENCE, ROOT, Failure, refuse
+from comparison import Comparison, is_there
+from stages import REFERENCE, ROOT, Failure, folders, models_of, refuse, run_tool
 
 RULE = 100  # columns
 DIFF = re.compile(r"^ *diff (\S+) (\S+)\n+", re.MULTILINE)  # in a README: what to compare
@@ -24,11 +27,6 @@ DIFF = re.compile(r"^ *diff (\S+) (\S+)\n+", re.MULTILINE)  # in a README: what 
 
 class Stop(Exception):
     """The reader has seen enough."""
-
-
-def folders(root=ROOT):
-    """The stages, in order."""
-    return [folder for folder in sorted(root.glob("[0-9][0-9]_*")) if (folder / "README.md").exists()]
 
 
 def section(readme, heading):
@@ -61,13 +59,6 @@ def sources(folder, before):
         return None, None
     other = before / "update.cu" if before else None
     return own, other if other and other.exists() else None
-
-
-def models_of(folder):
-    """The models of a stage; the first is the one that its update.cu is about."""
-    text = (folder / "CMakeLists.txt").read_text()
-    return [model for name in re.findall(r"psflip_add_stage\((\w+)", text) for model in (MAJORITY, SPIN_GLASS)
-            if model.name == name]  # fmt: skip
 
 
 def difference(own, other, root):
@@ -109,15 +100,32 @@ def heading(text):
     print(f"\n{text}\n{'-' * len(text)}\n")
 
 
-def show_measured(folder, before, options):
+def comparisons(folder, before, options):
+    """A stage's models, each to be measured beside the stage before."""
     for model in models_of(folder):
         numbers = [before.name[:2]] if before and model in models_of(before) else []
-        arguments = ["--model", model.name.replace("_", "-"), "--device", options.device, "--build-dir",
-                     str(options.build_dir), "--stages", ",".join([*numbers, folder.name[:2]])]  # fmt: skip
-        result = measure(model, compare.parse_options(arguments))
-        print(table.summary(result), table.as_text(result), table.remarks(result), sep="\n\n")
-        if not all(row["bits_agree"] for row in result["rows"]):
+        if not is_there(options.builder, stages.stage_of(folder, model, options.build_dir)):
+            print(f"Not measured: CMake left {folder.name} out; {options.builder.log} says why.")
+            continue
+        arguments = ["--model", model.name.replace("_", "-"), "--device", options.device,
+                     "--stages", ",".join([*numbers, folder.name[:2]])]  # fmt: skip
+        own = compare.parse_options(arguments)
+        own.builder = options.builder
+        yield Comparison(model, own)
+
+
+def build_stage(folder, before, options):
+    """Builds what is to be measured."""
+    for comparison in comparisons(folder, before, options):
+        options.builder.plan(comparison.groups())
+        options.builder.need(*(stage.target for stage in [comparison.reference, *comparison.others]))
+
+
+def show_measured(folder, before, options):
+    for comparison in comparisons(folder, before, options):
+        if not compare.agree(compare.show(comparison)):
             raise Failure(f"{folder.name}: its bits are not those of stage 00; common/test -R {folder.name} says where")
+        print()
 
 
 def show_stage(folder, before, options, reader):
@@ -131,6 +139,8 @@ def show_stage(folder, before, options, reader):
     changes = DIFF.sub("", section(readme, "What changes"))
     if changes:
         print(f"\n{changes}")
+    if options.measure and reader.there:
+        options.builder.behind(lambda: build_stage(folder, before, options))
     if own and other:
         reader.ask("Enter: the lines that change; q: stop")
         heading(f"{other.relative_to(folder.parent)} -> {own.relative_to(folder.parent)}")
@@ -144,6 +154,10 @@ def show_stage(folder, before, options, reader):
 
     if options.measure:
         heading("Measured on this machine")
+        if reader.there:
+            options.builder.wait()
+        else:
+            build_stage(folder, before, options)
         show_measured(folder, before, options)
         if guess:
             print(f"You predicted: {guess}")
@@ -158,8 +172,7 @@ def option_parser():
     parser.add_argument("--stages", type=compare.comma_list(str), metavar="01,03", help="only these (all)")
     parser.add_argument("--device", default="auto", help="auto, cpu, gpu, or the number of a GPU")
     parser.add_argument("--no-measure", dest="measure", action="store_false", help="to read: build and time nothing")
-    parser.add_argument("--build-dir", type=Path, default=ROOT / "build", help=argparse.SUPPRESS)
-    parser.add_argument("--parse-only", action="store_true", help=argparse.SUPPRESS)
+    build.add_options(parser)
     return parser
 
 
@@ -170,8 +183,7 @@ def main(arguments):
     for number in options.stages or []:
         if number not in numbers:
             raise Failure(f"--stages {number}: there is no such stage; there are {', '.join(numbers)}")
-    if options.parse_only:
-        return 0
+    options.builder = build.builder_for(options)
     reader = Reader()
     try:
         for before, folder in zip([None, *course], course):
@@ -183,13 +195,4 @@ def main(arguments):
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main(sys.argv[1:]))
-    except Failure as failure:
-        print(f"common/run --tour: {failure}", file=sys.stderr)
-        sys.exit(2)
-    except KeyboardInterrupt:
-        sys.exit(130)
-    except BrokenPipeError:  # a pager that was closed
-        sys.stderr.close()
-        sys.exit(0)
+    run_tool(main, "common/run --tour")

@@ -88,7 +88,7 @@ def loads(options, replicas):
 def stage_with_kernels(options, others):
     """The one stage that has several, where it runs, and {parts of a launch: the wished kernels that have these}."""
     for stage in reversed(others):
-        platform, offered = probe(stage, options)
+        report, offered = probe(stage, options)
         groups = {}
         for values, parts in offered:
             kernels = groups.setdefault(tuple(parts), [])
@@ -96,7 +96,7 @@ def stage_with_kernels(options, others):
                 kernels.append(values["kernel"])
         groups = {parts: kernels for parts, kernels in groups.items() if kernels}
         if groups:
-            return stage, platform, groups
+            return stage, report.platform, groups
     raise Failure("--words: none of the chosen stages has such a launch")
 
 
@@ -165,7 +165,6 @@ class Measurement:
         problem = load.problem(self.base) | {"sweeps": sweeps}
         timed = []  # (point, the name of its launch, the parts of its kernel's launches)
         for parts, kernels in self.groups.items():
-            progress(f"{self.stage.name}: L = {load.size}, {load.samples} samples, {', '.join(kernels)}")
             try:
                 timed += self.measure_kernels(load, parts, kernels, problem)
             except Failure as failure:  # of one kernel: the others' times are worth having
@@ -179,7 +178,8 @@ class Measurement:
 
     def measure_kernels(self, load, parts, kernels, problem):
         more = {"kernel": kernels, "generator": list(load.generators)} | trials(parts, self.options, load)
-        here = {"device": self.options.device, "checked": False}
+        what = f"{self.stage.name}: L = {load.size}, {load.samples} samples, {', '.join(kernels)}"
+        here = {"what": what, "device": self.options.device, "checked": False}
         brief = {"sweeps": max(1, problem["sweeps"] // 4), "repetitions": 1}
         first = self.copy is None
         report = run_benchmark(self.stage, copy=first, **here, **(problem | more | brief))
@@ -199,17 +199,17 @@ class Measurement:
         """Compares the bits of what measure() has timed with stage 00's, in a problem of the same L."""
         most = max(1, CHECKED_SPINS // (self.base["replicas"] * load.size**3))
         here = load.problem(self.base) | {"samples": min(load.samples, most), "sweeps": CHECKED_SWEEPS}
-        progress(f"{self.reference.name}: L = {load.size}")
         generators = {"generator": list(load.generators), "repetitions": 1}
-        report = run_benchmark(self.reference, copy=False, **here, **generators)
+        what = f"{self.reference.name}: L = {load.size}"
+        report = run_benchmark(self.reference, what=what, copy=False, **here, **generators)
         expected = {launch.values["generator"]: launch.hash for launch in report.launches}
         for parts, kernels in self.groups.items():
-            progress(f"{self.stage.name}: L = {load.size}, comparing bits of {', '.join(kernels)}")
             here_chosen = {name: point for point, name, its_parts in timed if its_parts == parts}
             if not here_chosen:
                 continue
             settings = here | generators | {"kernel": kernels} | trials(parts, self.options, load)
-            report = run_benchmark(self.stage, device=self.options.device, only=list(here_chosen), **settings)
+            what = f"{self.stage.name}: L = {load.size}, comparing bits of {', '.join(kernels)}"
+            report = run_benchmark(self.stage, what=what, device=self.options.device, only=list(here_chosen), **settings)
             for launch in report.launches:
                 point = here_chosen.get(launch.name)
                 right = expected[launch.values["generator"]]
@@ -451,7 +451,7 @@ def command(options):
 def main(options):
     import draw
 
-    reference, others = chosen_stages(SPIN_GLASS, options)
+    reference, others = chosen_stages(SPIN_GLASS, options, [STAGE])
     stage, platform, groups = stage_with_kernels(options, others)
     gpu = platform == "gpu"
     asked = command(options)
