@@ -49,7 +49,7 @@ function(psflip_add_stage model engine)
       set(physics LAB *Physics*)
     endif()
     psflip_add_platform_tests(${stage}.${model} ${stage}_${model}_test */cpu${spared} */gpu
-                              COST 8 ONCE *VeryMany* *VeryLarge* *ObservesAsTheHostDoes* ${physics})
+                              COST 8 ONCE *VeryMany* *VeryLarge* *ManyAwkward* *ObservesAsTheHostDoes* ${physics})
   endif()
   if(NOT arg_START)  # whoever starts its programs in its own way tests them in its own way
     set(command ${Python3_EXECUTABLE} ${shared}/program_test.py $<TARGET_FILE:${stage}_${model}>)

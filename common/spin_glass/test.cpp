@@ -548,6 +548,9 @@ TEST_P(Engine, RefusesToGoOnFromAnotherProblem) {
 TEST_P(Engine, ObservesAsTheHostDoes) {
   for (const std::int64_t size : {4, 6, 8, 10}) {
     for (const auto& [samples, replicas] : {std::pair{1, 1}, {3, 2}, {33, 4}, {65, 5}}) {
+      if (samples == 65 && size > 6) {
+        continue;  // three words and ten pairs of replicas are counted as at other sizes, only longer
+      }
       Problem problem = small_problem(size);
       problem.samples = samples;
       problem.replicas = replicas;
@@ -873,7 +876,7 @@ TEST_P(EngineAgainstReference, AgreesAfterManySweeps) {
 TEST_P(EngineAgainstReference, AgreesForVeryManySamples) {
   Problem problem = small_problem(4);
   problem.samples = 65'540;
-  problem.replicas = GetParam() == "gpu" ? 9 : 2;
+  problem.replicas = GetParam() == "gpu" ? 9 : 3;
   problem.samples_per_stream = 1000;
   std::vector<Launch> launches = indexings_for(problem);
   for (Launch& launch : launches) {
