@@ -221,7 +221,8 @@ TEST_P(Slabs, GoOnWhereOneLoopWas) {
   const std::vector<Transport> here = transports_here();
   std::size_t number = 0;
   for (const Generator generator : generators) {
-    for (const std::int64_t done : {1, 30}) {
+    const bool many_words = generator == Generator::mt19937;  // 624 for each stream, which travel one by one
+    for (const std::int64_t done : many_words ? std::vector<std::int64_t>{31} : std::vector<std::int64_t>{1, 30}) {
       Problem problem = problem_of(at_least(6), 33, 3, generator);
       problem.samples_per_stream = 32;  // two streams a site
       const Launch launch{.transport = here[number++ % here.size()]};
@@ -231,12 +232,14 @@ TEST_P(Slabs, GoOnWhereOneLoopWas) {
       const State before = reference->state();
       const std::vector<std::uint32_t> expected = streams(*reference);
       reference->advance(5);
+      const State after = reference->state();
+      const std::vector<std::uint32_t> expected_after = streams(*reference);
 
       const auto one = make(problem, launch), fresh = make(problem, launch), used = make(problem, launch);
       one->advance(done);
       EXPECT_TRUE(streams(*one) == expected);
       one->advance(5);
-      EXPECT_TRUE(same(one->state(), reference->state())) << "saving changed it";
+      EXPECT_TRUE(same(one->state(), after)) << "saving changed it";
       used->advance(7);
       for (Simulation* const other : {fresh.get(), used.get()}) {
         resume(*other, done, before, expected);
@@ -244,8 +247,8 @@ TEST_P(Slabs, GoOnWhereOneLoopWas) {
         EXPECT_TRUE(streams(*other) == expected);
         other->advance(5);
         EXPECT_EQ(other->half_sweeps(), done + 5);
-        EXPECT_TRUE(same(other->state(), reference->state()));
-        EXPECT_TRUE(streams(*other) == streams(*reference));
+        EXPECT_TRUE(same(other->state(), after));
+        EXPECT_TRUE(streams(*other) == expected_after);
       }
     }
   }

@@ -45,47 +45,80 @@ function(psflip_add_stage model engine)
   endif()
   if(arg_REFERENCE)
     add_test(NAME ${stage}.${model} COMMAND ${stage}_${model}_test --gtest_filter=*${spared})
+    set_tests_properties(${stage}.${model} PROPERTIES COST 8)
   else()
+    set(physics *Physics*)
+    if(model STREQUAL spin_glass AND NOT PSFLIP_SANITIZE)  # averages, which the bits that are compared determine
+      set(physics LAB *Physics*)
+    endif()
     psflip_add_platform_tests(${stage}.${model} ${stage}_${model}_test */cpu${spared} */gpu
-                              ONCE *Physics* *VeryMany* *VeryLarge* *ObservesAsTheHostDoes*)
+                              COST 8 ONCE *VeryMany* *VeryLarge* *ManyAwkward* *ObservesAsTheHostDoes* ${physics})
   endif()
   if(NOT arg_START)  # whoever starts its programs in its own way tests them in its own way
-    add_test(NAME ${stage}.${model}_program
-             COMMAND ${Python3_EXECUTABLE} ${shared}/program_test.py $<TARGET_FILE:${stage}_${model}>)
+    set(command ${Python3_EXECUTABLE} ${shared}/program_test.py $<TARGET_FILE:${stage}_${model}>)
+    add_test(NAME ${stage}.${model}_program COMMAND ${command} Refusals Runs)
+    if(model STREQUAL spin_glass)
+      add_test(NAME ${stage}.${model}_program.long_runs COMMAND ${command} LongRuns)
+      set_tests_properties(${stage}.${model}_program.long_runs PROPERTIES LABELS thorough COST 5)
+    endif()
   endif()
 endfunction()
 
 # psflip_add_platform_tests(name program on_cpu on_gpu [LAUNCHER command ...] [SCHEDULES schedule ...]
-#                           [ENVIRONMENT variable=value ...] [PROCESSORS number] [ONCE pattern ...]):
+#                           [ENVIRONMENT variable=value ...] [PROCESSORS number] [COST seconds] [THOROUGH]
+#                           [ONCE pattern ...] [LAB pattern ...]):
 # <name>.cpu.<schedule> for each schedule, and <name>.gpu, as far as this build has the platforms. on_cpu and on_gpu are
 # Google Test filters; an empty one: no such test. LAUNCHER is what the program is started by, mpirun -n 2 say, and
 # PROCESSORS how many it keeps busy. SCHEDULES are all three unless some are named. ONCE are patterns of tests that take
-# long and say little about the order of threads: on the CPU they are in the last schedule only.
+# long and say little about the order of threads: on the CPU they are in the last schedule only, the one that
+# common/test --quick runs. LAB are those that the CPU runs in .ci/lab only, as <name>.cpu.lab.
+#
+# What common/test --quick leaves out has the label thorough: schedules but the last, and all if THOROUGH is given. What
+# common/test leaves out, too, is of the configuration Lab, which `common/test --lab` asks for, and has the label lab.
+# COST is a guess in seconds: ctest begins with the longest.
 function(psflip_add_platform_tests name program on_cpu on_gpu)
-  cmake_parse_arguments(PARSE_ARGV 4 arg "" "PROCESSORS" "LAUNCHER;SCHEDULES;ENVIRONMENT;ONCE")
+  cmake_parse_arguments(PARSE_ARGV 4 arg "THOROUGH" "PROCESSORS;COST" "LAUNCHER;SCHEDULES;ENVIRONMENT;ONCE;LAB")
   if(NOT arg_SCHEDULES)
     set(arg_SCHEDULES forward reversed shuffled)
   endif()
   if(NOT arg_PROCESSORS)
     set(arg_PROCESSORS 1)
   endif()
+  if(NOT arg_COST)
+    set(arg_COST 3)
+  endif()
   set(command ${arg_LAUNCHER} $<TARGET_FILE:${program}>)
   if(PSFLIP_HAS_CPU AND on_cpu)
-    list(JOIN arg_ONCE : once)
     list(GET arg_SCHEDULES -1 last)
     foreach(schedule IN LISTS arg_SCHEDULES)
+      set(without ${arg_LAB})
+      set(labels "")
+      if(NOT schedule STREQUAL last)
+        list(APPEND without ${arg_ONCE})
+      endif()
+      if(arg_THOROUGH OR NOT schedule STREQUAL last)
+        set(labels LABELS thorough)
+      endif()
       set(filter ${on_cpu})
-      if(once AND NOT schedule STREQUAL last)
+      if(without)
+        list(JOIN without : without)
         if(filter MATCHES -)  # what follows the first hyphen is left out
-          string(APPEND filter :${once})
+          string(APPEND filter :${without})
         else()
-          string(APPEND filter -${once})
+          string(APPEND filter -${without})
         endif()
       endif()
       add_test(NAME ${name}.cpu.${schedule} COMMAND ${command} --gtest_filter=${filter})
-      set_tests_properties(${name}.cpu.${schedule} PROPERTIES PROCESSORS ${arg_PROCESSORS}
+      set_tests_properties(${name}.cpu.${schedule} PROPERTIES PROCESSORS ${arg_PROCESSORS} COST ${arg_COST} ${labels}
                            ENVIRONMENT "PSFLIP_SCHEDULE=${schedule};${arg_ENVIRONMENT}")
     endforeach()
+    if(arg_LAB)
+      list(TRANSFORM arg_LAB APPEND /cpu OUTPUT_VARIABLE filter)
+      list(JOIN filter : filter)
+      add_test(NAME ${name}.cpu.lab CONFIGURATIONS Lab COMMAND ${command} --gtest_filter=${filter})
+      set_tests_properties(${name}.cpu.lab PROPERTIES PROCESSORS ${arg_PROCESSORS} LABELS lab
+                           ENVIRONMENT "PSFLIP_SCHEDULE=${last};${arg_ENVIRONMENT}")
+    endif()
   endif()
   if(PSFLIP_HAS_GPU AND on_gpu)
     add_test(NAME ${name}.gpu COMMAND ${command} --gtest_filter=${on_gpu})

@@ -28,8 +28,12 @@ inline unsigned setup_blocks(std::int64_t elements) {
   return static_cast<unsigned>(std::clamp<std::int64_t>((elements - 1) / setup_threads + 1, 1, 2048));
 }
 
-/// How much is copied at once, or one lattice if that is more.
+/// How much is copied at once, or one lattice if that is more: on host threads what a cache holds.
+#ifdef __CUDACC__
 inline constexpr std::int64_t transfer_bytes = 32 << 20;
+#else
+inline constexpr std::int64_t transfer_bytes = 1 << 20;
+#endif
 
 // ---- Spins, one byte each: 1 = up, 0 = down
 

@@ -457,8 +457,11 @@ TEST_P(Engine, GoesOnWhereAnotherWas) {
       const std::vector<std::uint32_t> expected = streams(*reference);
       reference->advance(5);
       const State after = reference->state();
+      const std::vector<std::uint32_t> expected_after = streams(*reference);
       EXPECT_EQ(std::ssize(expected), reference->stream_words() * groups(problem) * sites(problem));
-      for (const Launch& launch : half_sweeps < 250 ? launches_for(problem) : indexings_for(problem)) {
+      // Every launch where the wheels are in the middle, and at a size that has all of them.
+      const bool every = half_sweeps == 31 || half_sweeps == 2;
+      for (const Launch& launch : every ? launches_for(problem) : indexings_for(problem)) {
         SCOPED_TRACE(std::string(name(generator)) + ", " + std::to_string(half_sweeps) + " half-sweeps; " +
                      describe(problem) + "; " + describe(launch));
         const auto one = make(problem, launch), two = make(problem, launch);
@@ -477,7 +480,7 @@ TEST_P(Engine, GoesOnWhereAnotherWas) {
         two->advance(3);
         EXPECT_TRUE(same(one->state(), after)) << "saving changed it";
         EXPECT_TRUE(same(two->state(), after));
-        EXPECT_TRUE(streams(*two) == streams(*reference));
+        EXPECT_TRUE(streams(*two) == expected_after);
       }
     }
   }
@@ -499,10 +502,10 @@ TEST_P(Engine, StartsAgainAfterItWasResumed) {
   EXPECT_TRUE(same(simulation->state(), end));
 }
 
-/// More lattices and more streams than travel at once.
+/// More lattices and more streams than travel at once: 32 MiB on a GPU, 1 MiB on host threads (canonical.cuh).
 TEST_P(Engine, GoesOnWithVeryManySamples) {
   Problem problem = small_problem(4);
-  problem.samples = 140'000;
+  problem.samples = GetParam() == "gpu" ? 140'000 : 10'000;
   problem.replicas = 4;
   problem.samples_per_stream = 1;
   const auto reference = reference::make_simulation(problem, {});
@@ -545,6 +548,9 @@ TEST_P(Engine, RefusesToGoOnFromAnotherProblem) {
 TEST_P(Engine, ObservesAsTheHostDoes) {
   for (const std::int64_t size : {4, 6, 8, 10}) {
     for (const auto& [samples, replicas] : {std::pair{1, 1}, {3, 2}, {33, 4}, {65, 5}}) {
+      if (samples == 65 && size > 6) {
+        continue;  // three words and ten pairs of replicas are counted as at other sizes, only longer
+      }
       Problem problem = small_problem(size);
       problem.samples = samples;
       problem.replicas = replicas;
@@ -561,7 +567,10 @@ TEST_P(Engine, ObservesAsTheHostDoes) {
           }
         }
       }
-      for (const Launch& launch : samples == 33 && size <= 6 ? launches_for(problem) : indexings_for(problem)) {
+      std::vector<Launch> launches = samples == 33 && size <= 6 ? launches_for(problem) : indexings_for(problem);
+      // A cluster of any size has its spins in the same arrays, which is what is measured.
+      std::erase_if(launches, [](const Launch& launch) { return launch.cluster.value_or(1) != 1; });
+      for (const Launch& launch : launches) {
         SCOPED_TRACE(describe(problem) + "; " + describe(launch));
         const auto simulation = make(problem, launch);
         for (std::size_t i = 0; i < states.size(); ++i) {
@@ -867,7 +876,7 @@ TEST_P(EngineAgainstReference, AgreesAfterManySweeps) {
 TEST_P(EngineAgainstReference, AgreesForVeryManySamples) {
   Problem problem = small_problem(4);
   problem.samples = 65'540;
-  problem.replicas = 9;
+  problem.replicas = GetParam() == "gpu" ? 9 : 3;
   problem.samples_per_stream = 1000;
   std::vector<Launch> launches = indexings_for(problem);
   for (Launch& launch : launches) {

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Fills the tables of measured figures in the READMEs from common/results. --check: says which are stale, exit code 1.
 
-In a README.md, of the repository or of a stage or a folder in it,
+In a README.md, of the repository, of common, or of a stage or a folder in it,
 
     <!-- table: h200 comparison -->
     anything here is replaced
@@ -36,6 +36,8 @@ The first word is a folder of common/results, the rest is what to show of it:
     scaling_targets, scaling_weak  the targets; weak scaling; both from the same file
     scaling_model 64 256     what the model predicts at these L, or all, from the same file
     scaling_plan 50,10       the same for larger systems, and for links of so many GB/s and microseconds
+    first_table              how long it takes to the first table and to green tests, from first_table.json
+                             (common/tools/first_table --json)
 """
 
 import argparse
@@ -301,11 +303,17 @@ def scaling_plan(root, folder, *links):
     return tool.plan_markdown(folder, [tool.AssumedLink(link) for link in links])
 
 
+def first_table(root, folder):
+    import way_in
+
+    return way_in.markdown(folder)
+
+
 KINDS = {
     kind.__name__: kind
     for kind in (comparison, shapes, passes, figure4, counters, spin_glass, spin_glass_launches, spin_glass_counters,
                  spin_glass_sizes, generators, amsc_targets, amsc_published, amsc_kernels, stencil, prng_fill,
-                 prng_count, linear_solver, scaling, scaling_targets, scaling_weak, scaling_model, scaling_plan)
+                 prng_count, linear_solver, scaling, scaling_targets, scaling_weak, scaling_model, scaling_plan, first_table)
 }  # fmt: skip
 
 
@@ -337,7 +345,8 @@ def main(arguments):
     parser.add_argument("--root", type=Path, default=stages.ROOT, help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
     stale = 0
-    for readme in [options.root / "README.md", *sorted(options.root.glob("[0-9][0-9]_*/**/README.md"))]:
+    stages_own = sorted(options.root.glob("[0-9][0-9]_*/**/README.md"))
+    for readme in [options.root / "README.md", options.root / "common/README.md", *stages_own]:
         if not readme.exists():
             continue
         place = readme.relative_to(options.root)

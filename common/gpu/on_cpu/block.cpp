@@ -232,24 +232,22 @@ WarpValues Block::exchange(WarpOperation operation, unsigned mask, std::uint64_t
   if (it->operation != operation)
     die("calls another warp operation than the lanes that wait for it at", where, it->where);
 
-  const std::shared_ptr<SyncPoint> sync = it->sync;
-  if (operation == WarpOperation::sync) sync->release();  // shuffles and votes order no memory
-  it->values.value[lane()] = value;
-  it->values.lanes |= lane_bit;
+  const std::shared_ptr<Meeting> meeting = it->meeting;
+  if (operation == WarpOperation::sync) meeting->sync.release();  // shuffles and votes order no memory
+  WarpValues& values = meeting->values;
+  values.value[lane()] = value;
+  values.lanes |= lane_bit;
   it->waiting[it->waiting_count++] = running_;
-  if (delivered_.size() < order_.size()) delivered_.resize(order_.size());
-  if (it->values.lanes == it->mask) {
+  if (values.lanes == mask) {
     complete(*it);
     exchanges_.erase(it);
   }
   wait();
-  if (operation == WarpOperation::sync) sync->acquire();
-  return delivered_[thread_number(place.thread)];
+  if (operation == WarpOperation::sync) meeting->sync.acquire();
+  return values;
 }
 
-void Block::complete(Exchange& exchange) {
-  for (unsigned lane = 0; lane < 32; ++lane)
-    if (exchange.values.lanes >> lane & 1) delivered_[exchange.warp * 32 + lane] = exchange.values;
+void Block::complete(const Exchange& exchange) {
   runnable_.insert(runnable_.end(), exchange.waiting.begin(), exchange.waiting.begin() + exchange.waiting_count);
 }
 
@@ -259,13 +257,13 @@ bool Block::complete_without_returned_lanes() {
   for (auto it = exchanges_.begin(); it != exchanges_.end(); ++it) {
     unsigned waiting = 0;
     for (const Exchange& other : exchanges_)
-      if (other.warp == it->warp) waiting |= other.values.lanes;
+      if (other.warp == it->warp) waiting |= other.meeting->values.lanes;
     for (const auto* barrier : {&at_barrier_, &at_cluster_barrier_})
       for (const Fiber* fiber : *barrier) {
         const unsigned number = thread_number(fiber->thread_index);
         if (number / 32 == it->warp) waiting |= 1u << number % 32;
       }
-    if (it->mask & waiting & ~it->values.lanes) continue;
+    if (it->mask & waiting & ~it->meeting->values.lanes) continue;
     complete(*it);
     exchanges_.erase(it);
     return true;
@@ -380,8 +378,8 @@ void Block::say_where_threads_wait() const {
   }
   for (const Exchange& e : exchanges_) {
     say_place(e.where);
-    std::fprintf(stderr, "warp %u, lanes %08x of mask %08x wait at this warp operation\n", e.warp, e.values.lanes,
-                 e.mask);
+    std::fprintf(stderr, "warp %u, lanes %08x of mask %08x wait at this warp operation\n", e.warp,
+                 e.meeting->values.lanes, e.mask);
   }
 }
 

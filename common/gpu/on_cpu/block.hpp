@@ -126,14 +126,18 @@ class Block {
  private:
   friend Cluster;
 
+  /// What its lanes take with them.
+  struct Meeting {
+    WarpValues values;
+    SyncPoint sync;
+  };
   struct Exchange {
     WarpOperation operation;
-    unsigned warp, mask, arrived = 0;
-    WarpValues values{};               ///< by lane
+    unsigned warp, mask;
     std::array<Fiber*, 32> waiting{};  ///< in the order in which the lanes came
     unsigned waiting_count = 0;
     std::source_location where;
-    std::shared_ptr<SyncPoint> sync = std::make_shared<SyncPoint>();
+    std::shared_ptr<Meeting> meeting = std::make_shared<Meeting>();
   };
 
   unsigned thread_number(uint3 thread) const { return (thread.z * extent_.y + thread.y) * extent_.x + thread.x; }
@@ -142,7 +146,7 @@ class Block {
   Fiber* free_fiber();
   void wait();
   void open_barrier();
-  void complete(Exchange& exchange);
+  void complete(const Exchange& exchange);
   bool complete_without_returned_lanes();
   std::size_t arrived_at_cluster() const;
   void say_where_threads_wait() const;
@@ -169,7 +173,6 @@ class Block {
   SyncPoint barrier_sync_[2], block_begins_, block_ends_;
 
   std::vector<Exchange> exchanges_;
-  std::vector<WarpValues> delivered_;  ///< by thread number
 
   Cluster alone_;
   Cluster* cluster_ = &alone_;

@@ -1,0 +1,284 @@
+"""Measures the way in: from an empty folder to the first table, to a stage alone and to green tests.
+
+Clones the repository as it is committed, calls common/run, cmake and common/test there as a newcomer would, and takes
+the time of what they print. Packages have to be installed; everything else is built anew, without ccache, which would
+take from an earlier clone what a newcomer has to compile. --parts chooses.
+"""
+
+import argparse
+import datetime
+import json
+import os
+import re
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from stages import ROOT, Failure, progress, refuse
+
+FORMAT = "psFlip way in, version 1"
+PARTS = {
+    "run": "common/run: first row, both tables; and again",
+    "stage": "stage 03 alone",
+    "test": "common/test; and again; and --quick",
+}
+STAGE = "03_shared_memory"
+ROW = re.compile(r"\s*(\d\d)\b")  # a table's row begins with its stage
+
+
+class Clock:
+    """Seconds of a command's lines, and of all that it started."""
+
+    def __init__(self):
+        self.begin = time.monotonic()
+        self.cores = self.core_seconds()
+
+    @staticmethod
+    def core_seconds():
+        used = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return used.ru_utime + used.ru_stime
+
+    def seconds(self):
+        return time.monotonic() - self.begin
+
+    def result(self):
+        return {"end": self.seconds(), "core_seconds": self.core_seconds() - self.cores}
+
+
+def steps_in(folder):
+    """What ninja has done there: the outputs of all steps, the last time each was made."""
+    outputs = set()
+    for log in folder.glob("build*/.ninja_log"):
+        lines = (line.split("\t") for line in log.read_text().splitlines() if not line.startswith("#"))
+        outputs |= {(log, fields[3]) for fields in lines if len(fields) >= 4}
+    return {output for _, output in outputs}
+
+
+class Place:
+    """A clone, and the environment of whoever works there."""
+
+    def __init__(self, repository, commit, folder, nvcc):
+        self.folder = folder / "psFlip"
+        self.log = folder / "log"
+        self.environment = {**os.environ, "CCACHE_DISABLE": "1"}
+        if not nvcc:
+            self.environment["PATH"] = without_nvcc(self.environment["PATH"])
+            self.environment.pop("CUDACXX", None)
+        self.call(["git", "clone", "--quiet", str(repository), str(self.folder)], cwd=folder)
+        self.call(["git", "checkout", "--quiet", "--detach", commit])
+
+    def call(self, command, cwd=None, heard=lambda line: None):
+        """Runs a command to its end and gives each line of its output to `heard` when it comes."""
+        with open(self.log, "a") as log:
+            log.write(f"$ {' '.join(command)}\n")
+            log.flush()
+            with subprocess.Popen(
+                command, cwd=cwd or self.folder, env=self.environment, stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE, stderr=log, text=True, start_new_session=True
+            ) as process:  # fmt: skip
+                try:
+                    for line in process.stdout:
+                        log.write(line)
+                        heard(line)
+                    process.wait()
+                except BaseException:
+                    os.killpg(process.pid, signal.SIGTERM)
+                    raise
+        if process.returncode != 0:
+            raise Failure(f"{' '.join(command)} ended with code {process.returncode}; what it said is in {self.log}")
+
+    def time(self, command):
+        clock, before = Clock(), steps_in(self.folder)
+        self.call(command)
+        return {**clock.result(), "steps": len(steps_in(self.folder) - before)}
+
+    def time_tables(self):
+        """common/run, from its call to its rows. A table begins with stage 00."""
+        clock, before, rows = Clock(), steps_in(self.folder), []
+
+        def heard(line):
+            if row := ROW.match(line):
+                rows.append((row[1], clock.seconds()))
+                progress(f"row {len(rows)} after {rows[-1][1]:.0f} s")
+
+        self.call(["common/run", "--no-install"], heard=heard)
+        result = clock.result()
+        begins = [i for i, (stage, _) in enumerate(rows) if stage == "00" and (i == 0 or rows[i - 1][0] != "00")]
+        if len(begins) != 2 or begins[0] != 0:
+            raise Failure(f"common/run printed {len(begins)} tables that begin with stage 00, not 2; see {self.log}")
+        result |= {"first_row": rows[0][1], "first_table": rows[begins[1] - 1][1], "both_tables": rows[-1][1]}
+        return {**result, "steps": len(steps_in(self.folder) - before)}
+
+
+def measure_run(place):
+    yield "common/run", place.time_tables()
+    yield "common/run, again", place.time_tables()
+
+
+def measure_stage(place):
+    clock = Clock()
+    place.call(["cmake", "-S", STAGE, "-B", "build03", "-G", "Ninja"])
+    place.call(["cmake", "--build", "build03", "--parallel", str(len(os.sched_getaffinity(0)))])
+    steps = steps_in(place.folder)
+    objects = sum(step.endswith((".o", ".gch")) for step in steps)
+    yield "stage 03 alone", {**clock.result(), "steps": len(steps), "objects": objects}
+
+
+def measure_test(place):
+    yield "common/test", place.time(["common/test", "--no-install"])
+    yield "common/test, again", place.time(["common/test", "--no-install"])
+    yield "common/test --quick, again", place.time(["common/test", "--no-install", "--quick"])
+
+
+MEASURE = {"run": measure_run, "stage": measure_stage, "test": measure_test}
+
+
+def without_nvcc(path):
+    return os.pathsep.join(part for part in path.split(os.pathsep) if not os.access(Path(part) / "nvcc", os.X_OK))
+
+
+def output_of(*command, cwd=None):
+    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True)
+    if done.returncode != 0:
+        raise Failure(f"{' '.join(command)}: {(done.stderr.strip().splitlines() or ['it failed'])[-1]}")
+    return done.stdout.strip()
+
+
+def version_of_nvcc():
+    """'12.9', or None where there is no nvcc."""
+    if shutil.which("nvcc") is None:
+        return None
+    found = re.search(r"release ([\d.]+)", output_of("nvcc", "--version"))
+    return found[1] if found else "of unknown version"
+
+
+def machine():
+    names = re.findall(r"^model name\s*:\s*(.*)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
+    gpus = []
+    if shutil.which("nvidia-smi"):
+        listed = subprocess.run(["nvidia-smi", "-L"], capture_output=True, text=True).stdout
+        gpus = re.findall(r"^GPU \d+: (.*?) \(", listed, re.MULTILINE)
+    return {"cores": len(os.sched_getaffinity(0)), "cpu": names[0] if names else "unknown", "gpus": gpus}
+
+
+COLUMNS = [("first row", "first_row"), ("2D table", "first_table"), ("both tables", "both_tables"), ("end", "end"),
+           ("core seconds", "core_seconds"), ("steps", "steps"), ("objects", "objects")]  # fmt: skip
+
+
+def cells(row):
+    def cell(key):
+        value = row.get(key)
+        return "" if value is None else f"{value:,.1f}" if isinstance(value, float) and value < 10 else f"{value:,.0f}"
+
+    return [row["what"], f"nvcc {row['nvcc']}" if row["nvcc"] else "none", *(cell(key) for _, key in COLUMNS)]
+
+
+def summary(result):
+    on = result["machine"]
+    gpus = ", ".join(on["gpus"]) or "no GPU"
+    return (f"Seconds from the call on {on['cores']} cores of {on['cpu']}, {gpus}, packages installed; "
+            f"commit {result['commit'][:12]}, `{result['command']}` on {result['date']}.")  # fmt: skip
+
+
+def markdown(folder):
+    """For readme_tables.py."""
+    result = json.loads((folder / "first_table.json").read_text())
+    if result.get("format") != FORMAT:
+        raise Failure(f"{folder.name}/first_table.json is no result of common/tools/first_table")
+    lines = ["| what | nvcc | " + " | ".join(title for title, _ in COLUMNS) + " |",
+             "| --- | --- |" + " --: |" * len(COLUMNS)]  # fmt: skip
+    lines += ["| " + " | ".join(cells(row)) + " |" for row in result["rows"]]
+    return "\n".join(lines) + f"\n\n{summary(result)}"
+
+
+def show(rows):
+    table = [["what", "nvcc", *(title for title, _ in COLUMNS)], *map(cells, rows)]
+    widths = [max(map(len, column)) for column in zip(*table)]
+    for line in table:
+        left = [text.ljust(width) for text, width in zip(line[:2], widths)]
+        print("  ".join(left + [text.rjust(width) for text, width in zip(line[2:], widths[2:])]).rstrip())
+
+
+def options_of(arguments):
+    parser = argparse.ArgumentParser(prog="common/tools/first_table", description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
+    parts = "; ".join(f"{name}: {what}" for name, what in PARTS.items())
+    parser.add_argument("--parts", default=",".join(PARTS), metavar="NAME,...", help=f"what is measured. {parts}")
+    parser.add_argument("--nvcc", choices=["both", "with", "without"], default="both",
+                        help="whether it is on the PATH (default: both, if it is there now)")  # fmt: skip
+    parser.add_argument("--commit", default="HEAD", help="what is cloned (default: HEAD; never what is not committed)")
+    parser.add_argument("--folder", type=Path, help="clone into folders in this one, not in /tmp")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the results; rows of a FILE that is there, of "
+                        "the same commit and machine, stay unless they are measured again")  # fmt: skip
+    parser.add_argument("--repository", type=Path, default=ROOT, help=argparse.SUPPRESS)
+    options = parser.parse_args(arguments)
+    options.parts = options.parts.split(",")
+    for part in options.parts:
+        if part not in PARTS:
+            refuse(f"--parts has '{part}': allowed are {', '.join(PARTS)}")
+    if options.folder and not options.folder.is_dir():
+        refuse(f"--folder {options.folder} is no folder")
+    if options.json and not options.json.parent.is_dir():
+        refuse(f"--json {options.json}: there is no folder {options.json.parent}")
+    return options
+
+
+def begun(options, result):
+    """The rows of an earlier call that this one adds to."""
+    if not options.json or not options.json.exists():
+        return []
+    try:
+        earlier = json.loads(options.json.read_text())
+        same = earlier["format"] == FORMAT and all(earlier[key] == result[key] for key in ("commit", "machine"))
+    except (ValueError, KeyError):
+        same = False
+    if not same:
+        raise Failure(f"{options.json} is there and has no results of this commit and machine")
+    return earlier["rows"]
+
+
+def main(arguments):
+    options = options_of(arguments)
+    version = version_of_nvcc()
+    if options.nvcc == "with" and not version:
+        refuse("--nvcc with: there is no nvcc on the PATH")
+    ways = {"with": [version], "without": [None], "both": [None, version]}[options.nvcc]
+    ways = list(dict.fromkeys(ways))
+    result = {
+        "format": FORMAT,
+        "commit": output_of("git", "rev-parse", "--verify", f"{options.commit}^{{commit}}", cwd=options.repository),
+        "date": datetime.date.today().isoformat(),
+        "command": " ".join(["common/tools/first_table", *arguments]),
+        "machine": machine(),
+        "rows": [],
+    }
+    rows = {(row["what"], row["nvcc"]): row for row in begun(options, result)}
+    with tempfile.TemporaryDirectory(prefix="psFlip-first-table-") as own:
+        for part in options.parts:
+            for nvcc in ways:
+                folder = Path(tempfile.mkdtemp(prefix=f"{part}-", dir=options.folder or own))
+                try:
+                    for what, measured in MEASURE[part](Place(options.repository, result["commit"], folder, nvcc)):
+                        progress("")
+                        rows[what, nvcc] = {"what": what, "nvcc": nvcc, **measured}
+                        print(f"{what}, {f'nvcc {nvcc}' if nvcc else 'no nvcc'}: {measured['end']:.0f} s", flush=True)
+                        if options.json:
+                            result["rows"] = list(rows.values())
+                            options.json.write_text(json.dumps(result, indent=1) + "\n")
+                except Failure as failure:
+                    if not options.folder:  # the log is to be read
+                        kept = Path(tempfile.mkdtemp(prefix="psFlip-first-table-")) / "log"
+                        shutil.copy(folder / "log", kept)
+                        raise Failure(str(failure).replace(str(folder / "log"), str(kept))) from None
+                    raise
+                shutil.rmtree(folder)
+    print()
+    show(rows.values())
+    print()
+    print(summary(result))
+    return 0
