@@ -447,6 +447,9 @@ TEST_P(Engine, GoesOnWhereAnotherWas) {
       continue;
     }
     for (const std::int64_t half_sweeps : {0, 1, 2, 31, 250}) {
+      if (generator == Generator::mt19937 && half_sweeps < 2) {
+        continue;  // 624 words a stream take long; other generators have the same beginning
+      }
       Problem problem = small_problem(half_sweeps == 2 ? 8 : 6);
       problem.samples = 5;
       problem.replicas = half_sweeps == 250 ? 7 : 3;  // MT19937's wheel is left behind
@@ -568,8 +571,10 @@ TEST_P(Engine, ObservesAsTheHostDoes) {
         }
       }
       std::vector<Launch> launches = samples == 33 && size <= 6 ? launches_for(problem) : indexings_for(problem);
-      // A cluster of any size has its spins in the same arrays, which is what is measured.
-      std::erase_if(launches, [](const Launch& launch) { return launch.cluster.value_or(1) != 1; });
+      // What is measured are arrays, which are the same for clusters of any size, and however halos travel.
+      std::erase_if(launches, [](const Launch& launch) {
+        return launch.cluster.value_or(1) != 1 || launch.transport.value_or(Transport::staged) != Transport::staged;
+      });
       for (const Launch& launch : launches) {
         SCOPED_TRACE(describe(problem) + "; " + describe(launch));
         const auto simulation = make(problem, launch);
