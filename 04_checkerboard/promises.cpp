@@ -16,6 +16,7 @@ bool up_to_the_machine(const Launch&, const std::string&) { return false; }
 int most_threads() { return 1024; }
 Launch moving_launch() { return {}; }
 double bytes_per_spin() { return 1; }
+bool observes_on_the_device() { return false; }
 
 std::vector<Refusal> refusals() {
   return {{small_problem(6), {.indexing = Indexing::bitwise}, "a power of two for --size"}};

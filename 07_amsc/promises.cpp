@@ -50,6 +50,7 @@ bool up_to_the_machine(const Launch&, const std::string&) { return false; }
 int most_threads() { return 512; }
 Launch moving_launch() { return {.kernel = Kernel::wide}; }  // others stay on the chip
 double bytes_per_spin() { return 1.0 / 8; }
+bool observes_on_the_device() { return true; }
 std::vector<Refusal> refusals() { return {}; }
 
 }  // namespace psflip::spin_glass

@@ -24,6 +24,7 @@ bool up_to_the_machine(const Launch& launch, const std::string& platform) {
 int most_threads() { return 512; }
 Launch moving_launch() { return {.kernel = Kernel::wide}; }
 double bytes_per_spin() { return 1.0 / 8; }
+bool observes_on_the_device() { return true; }
 std::vector<Refusal> refusals() { return {}; }
 
 }  // namespace psflip::spin_glass

@@ -30,6 +30,8 @@ int most_threads();
 /// A launch of which every sweep moves spins, and the bytes that a spin takes.
 Launch moving_launch();
 double bytes_per_spin();
+/// Whether engines measure where the spins are (Simulation::observe).
+bool observes_on_the_device();
 /// What is refused besides, each with a part of what is then said.
 struct Refusal {
   Problem problem;

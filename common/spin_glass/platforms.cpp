@@ -9,9 +9,7 @@ namespace psflip::spin_glass {
 
 std::string_view stage() { return PSFLIP_STAGE; }
 
-bool built_with(std::string_view library) {
-  return library == PSFLIP_BUILT_WITH;
-}
+bool built_with(std::string_view library) { return library == PSFLIP_BUILT_WITH; }
 
 const std::vector<Platform>& platforms() {
   static const std::vector<Platform> all = {
