@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "05_sliced/stencil.hpp"
+#include "05_sliced/stencil/stencil.hpp"
 #include "app/platforms.hpp"
 
 namespace psflip::stencil {

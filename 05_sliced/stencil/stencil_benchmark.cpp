@@ -14,8 +14,8 @@
 #include <string_view>
 #include <vector>
 
-#include "05_sliced/stencil.hpp"
-#include "05_sliced/stencil_platforms.hpp"
+#include "05_sliced/stencil/stencil.hpp"
+#include "05_sliced/stencil/stencil_platforms.hpp"
 #include "app/command_line.hpp"
 #include "app/state_hash.hpp"
 #include "gpu/benchmark.hpp"

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "05_sliced/stencil.hpp"
-#include "05_sliced/stencil_platforms.hpp"
+#include "05_sliced/stencil/stencil.hpp"
+#include "05_sliced/stencil/stencil_platforms.hpp"
 #include "app/invalid_input.hpp"
 #include "app/platform_test.hpp"
 

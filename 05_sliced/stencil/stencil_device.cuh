@@ -10,7 +10,7 @@
 
 #include "05_sliced/loads.hpp"
 #include "05_sliced/mapping.hpp"
-#include "05_sliced/stencil.hpp"
+#include "05_sliced/stencil/stencil.hpp"
 #include "app/invalid_input.hpp"
 #include "gpu/device_buffer.hpp"
 #include "gpu/timer.hpp"

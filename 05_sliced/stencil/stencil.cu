@@ -13,7 +13,7 @@
 #include "05_sliced/loads.hpp"
 #include "05_sliced/mapping.hpp"
 #include "05_sliced/sliced.hpp"
-#include "05_sliced/stencil_device.cuh"
+#include "05_sliced/stencil/stencil_device.cuh"
 #include "gpu/constants.hpp"
 #include "spin_glass/launches.hpp"
 
