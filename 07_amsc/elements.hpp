@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "06_prng/generator.hpp"
+#include "06_prng/generators/generator.hpp"
 #include "07_amsc/metropolis.hpp"
 #include "gpu/check.hpp"
 #include "spin_glass/geometry.hpp"

@@ -13,11 +13,11 @@
 #include <vector>
 
 #include "05_sliced/sliced.hpp"
-#include "06_prng/draws.hpp"
-#include "06_prng/minstd.hpp"
-#include "06_prng/mt19937.hpp"
-#include "06_prng/parisi_rapuano.hpp"
-#include "06_prng/philox.hpp"
+#include "06_prng/generators/draws.hpp"
+#include "06_prng/generators/minstd.hpp"
+#include "06_prng/generators/mt19937.hpp"
+#include "06_prng/generators/parisi_rapuano.hpp"
+#include "06_prng/generators/philox.hpp"
 #include "07_amsc/multispin.hpp"
 #include "07_amsc/observe.hpp"
 #include "gpu/constants.hpp"
