@@ -19,7 +19,7 @@
 #include "06_prng/generators/parisi_rapuano.hpp"
 #include "06_prng/generators/philox.hpp"
 #include "07_amsc/multispin.hpp"
-#include "07_amsc/observe.hpp"
+#include "07_amsc/observe/observe.hpp"
 #include "gpu/constants.hpp"
 #include "gpu/device_buffer.hpp"
 #include "gpu/timer.hpp"

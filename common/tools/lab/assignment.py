@@ -59,7 +59,7 @@ def sources_of(stages, root):
             named = re.findall(r"[\w./]*\w\.(?:cuh?|cpp)\b", (root / other).read_text())
             found |= {
                 other,
-                *(path for path in (other.parent / Path(part).name for part in named) if (root / path).is_file()),
+                *(path for path in (other.parent / part.lstrip("/") for part in named) if (root / path).is_file()),
             }
 
     waiting = [file for file in found if file.suffix in CODE]

@@ -1,7 +1,7 @@
 /// A system in the shared memory of a cluster of thread blocks: each block keeps some rows of every plane.
 #pragma once
 
-#include "07_amsc/cluster.cuh"
+#include "07_amsc/kernels/cluster.cuh"
 #include "gpu/check.hpp"
 #include "spin_glass/geometry.hpp"
 

@@ -1,6 +1,6 @@
 // Observables of a whole lattice. Spins, overlaps and bonds are counted by observe.cuh, the overlaps' correlations
 // here.
-#include "07_amsc/observe.cuh"
+#include "07_amsc/observe/observe.cuh"
 
 #include <algorithm>
 

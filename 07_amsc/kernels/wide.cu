@@ -5,7 +5,7 @@
 // takes 16 operations (metropolis.hpp), and no thread divides.
 
 #include "07_amsc/elements.hpp"
-#include "07_amsc/kernels.hpp"
+#include "07_amsc/kernels/kernels.hpp"
 #include "07_amsc/multispin_simulation.cuh"
 
 namespace psflip::PSFLIP_PLATFORM {

@@ -1,6 +1,6 @@
 // Observables counted on the device against those of the host (spin_glass/observables.hpp): the same whole numbers,
 // however the samples are packed. The host's own are checked by the test of common/spin_glass.
-#include "07_amsc/observe.hpp"
+#include "07_amsc/observe/observe.hpp"
 
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "07_amsc/observe_test.hpp"
+#include "07_amsc/observe/observe_test.hpp"
 #include "app/platform_test.hpp"
 #include "app/platforms.hpp"
 #include "spin_glass/problem.hpp"

@@ -1,10 +1,10 @@
 // States on a device, for observe_test.cpp.
-#include "07_amsc/observe_test.hpp"
+#include "07_amsc/observe/observe_test.hpp"
 
 #include <random>
 
 #include "05_sliced/sliced.hpp"
-#include "07_amsc/observe.hpp"
+#include "07_amsc/observe/observe.hpp"
 #include "gpu/check.hpp"
 #include "gpu/device_buffer.hpp"
 

@@ -15,7 +15,7 @@
 
 #include "05_sliced/sliced.hpp"
 #include "07_amsc/metropolis.hpp"
-#include "07_amsc/observe.hpp"
+#include "07_amsc/observe/observe.hpp"
 #include "gpu/check.hpp"
 #include "gpu/device_buffer.hpp"
 

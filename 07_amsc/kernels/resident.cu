@@ -4,11 +4,11 @@
 // can read each other's. So a kernel fetches them once, does as many sweeps as it is asked for, and puts the spins
 // back: in between nothing crosses the memory bus but the states of the streams, and these stay in the L2 cache.
 
-#include "07_amsc/cluster_simulation.cuh"
 #include "07_amsc/elements.hpp"
-#include "07_amsc/kernels.hpp"
+#include "07_amsc/kernels/cluster_simulation.cuh"
+#include "07_amsc/kernels/kernels.hpp"
+#include "07_amsc/kernels/strips.hpp"
 #include "07_amsc/multispin_simulation.cuh"
-#include "07_amsc/strips.hpp"
 
 namespace psflip::PSFLIP_PLATFORM {
 namespace {

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "07_amsc/kernels.hpp"
-#include "07_amsc/strips.hpp"
+#include "07_amsc/kernels/kernels.hpp"
+#include "07_amsc/kernels/strips.hpp"
 #include "spin_glass/launches.hpp"
 
 namespace psflip::PSFLIP_PLATFORM {

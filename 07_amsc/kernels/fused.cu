@@ -5,11 +5,11 @@
 // goes ahead, blue follows two planes behind, and a sweep moves every spin once. A cluster of thread blocks takes a
 // system; only the planes between red and blue are in its shared memory, each block with a strip of their rows.
 
-#include "07_amsc/cluster_simulation.cuh"
 #include "07_amsc/elements.hpp"
-#include "07_amsc/kernels.hpp"
+#include "07_amsc/kernels/cluster_simulation.cuh"
+#include "07_amsc/kernels/kernels.hpp"
+#include "07_amsc/kernels/strips.hpp"
 #include "07_amsc/multispin_simulation.cuh"
-#include "07_amsc/strips.hpp"
 
 namespace psflip::PSFLIP_PLATFORM {
 namespace {

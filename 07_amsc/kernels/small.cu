@@ -6,11 +6,11 @@
 // to see is in shared memory, and a block writes the rows at its edges into its neighbours' memory as well. The
 // replicas, which know nothing of each other, go to clusters of their own.
 
-#include "07_amsc/cluster_simulation.cuh"
 #include "07_amsc/elements.hpp"
-#include "07_amsc/kernels.hpp"
+#include "07_amsc/kernels/cluster_simulation.cuh"
+#include "07_amsc/kernels/kernels.hpp"
+#include "07_amsc/kernels/strips.hpp"
 #include "07_amsc/multispin_simulation.cuh"
-#include "07_amsc/strips.hpp"
 
 namespace psflip::PSFLIP_PLATFORM {
 namespace {
