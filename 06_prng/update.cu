@@ -16,8 +16,8 @@
 #include "06_prng/generators/mt19937.hpp"
 #include "06_prng/generators/parisi_rapuano.hpp"
 #include "06_prng/generators/philox.hpp"
-#include "spin_glass/device_simulation.cuh"
-#include "spin_glass/launches.hpp"
+#include "spin_glass/engine/device_simulation.cuh"
+#include "spin_glass/engine/launches.hpp"
 #if PSFLIP_HAS_CURAND  // on a GPU
 #include "06_prng/curand/curand.cuh"
 #include "06_prng/curand/curand_mtgp32.hpp"

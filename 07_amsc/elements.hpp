@@ -6,7 +6,7 @@
 #include "06_prng/generators/generator.hpp"
 #include "07_amsc/metropolis.hpp"
 #include "gpu/check.hpp"
-#include "spin_glass/geometry.hpp"
+#include "spin_glass/model/geometry.hpp"
 
 namespace psflip::PSFLIP_PLATFORM {
 

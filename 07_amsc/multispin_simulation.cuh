@@ -23,10 +23,10 @@
 #include "gpu/constants.hpp"
 #include "gpu/device_buffer.hpp"
 #include "gpu/timer.hpp"
-#include "spin_glass/device_simulation.cuh"
-#include "spin_glass/disorder.hpp"
-#include "spin_glass/launches.hpp"
-#include "spin_glass/simulation.hpp"
+#include "spin_glass/engine/device_simulation.cuh"
+#include "spin_glass/engine/launches.hpp"
+#include "spin_glass/engine/simulation.hpp"
+#include "spin_glass/model/disorder.hpp"
 
 namespace psflip::PSFLIP_PLATFORM {
 

@@ -15,7 +15,7 @@
 #include "05_sliced/sliced.hpp"
 #include "05_sliced/stencil/stencil_device.cuh"
 #include "gpu/constants.hpp"
-#include "spin_glass/launches.hpp"
+#include "spin_glass/engine/launches.hpp"
 
 namespace psflip::PSFLIP_PLATFORM {  // psflip::gpu and psflip::cpu: this file is compiled for both
 namespace {

@@ -12,7 +12,7 @@
 
 #include "gpu/host_device.hpp"
 #include "random/streams.hpp"
-#include "spin_glass/simulation.hpp"
+#include "spin_glass/engine/simulation.hpp"
 
 namespace psflip::stencil {
 

@@ -19,8 +19,8 @@
 #include "app/command_line.hpp"
 #include "app/state_hash.hpp"
 #include "gpu/benchmark.hpp"
-#include "spin_glass/platforms.hpp"
-#include "spin_glass/problem.hpp"
+#include "spin_glass/engine/platforms.hpp"
+#include "spin_glass/model/problem.hpp"
 
 namespace psflip::stencil {
 namespace {

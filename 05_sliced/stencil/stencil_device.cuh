@@ -14,8 +14,8 @@
 #include "app/invalid_input.hpp"
 #include "gpu/device_buffer.hpp"
 #include "gpu/timer.hpp"
-#include "spin_glass/device_simulation.cuh"
-#include "spin_glass/launches.hpp"
+#include "spin_glass/engine/device_simulation.cuh"
+#include "spin_glass/engine/launches.hpp"
 
 namespace psflip::PSFLIP_PLATFORM {
 

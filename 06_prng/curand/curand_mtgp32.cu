@@ -21,8 +21,8 @@
 #include "05_sliced/sliced.hpp"
 #include "05_sliced/words.hpp"
 #include "06_prng/curand/curand_mtgp32.hpp"
-#include "spin_glass/device_simulation.cuh"
-#include "spin_glass/launches.hpp"
+#include "spin_glass/engine/device_simulation.cuh"
+#include "spin_glass/engine/launches.hpp"
 
 namespace psflip::PSFLIP_PLATFORM {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "spin_glass/simulation.hpp"
+#include "spin_glass/engine/simulation.hpp"
 
 namespace psflip::PSFLIP_PLATFORM {
 

@@ -5,7 +5,7 @@
 
 #include "06_prng/generators/generator.hpp"
 #include "gpu/check.hpp"
-#include "spin_glass/geometry.hpp"
+#include "spin_glass/model/geometry.hpp"
 
 namespace psflip::PSFLIP_PLATFORM {
 

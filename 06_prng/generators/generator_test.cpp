@@ -496,7 +496,7 @@ struct Case {
 void PrintTo(const Case& one, std::ostream* out) { *out << one.name; }
 
 // A mistake in the threshold, exp(-beta dE) 2^32 for 31-bit numbers, is one of the engines in
-// common/spin_glass/physics_test.cpp.
+// common/spin_glass/test/physics_test.cpp.
 const Case cases[] = {
     // What is right although it is written otherwise.
     {"PlainMinstd", Kind::minstd, host<Lehmer<16807, true, true>>(), {}},

@@ -10,7 +10,7 @@
 
 #include "07_amsc/kernels/kernels.hpp"
 #include "07_amsc/kernels/strips.hpp"
-#include "spin_glass/launches.hpp"
+#include "spin_glass/engine/launches.hpp"
 
 namespace psflip::PSFLIP_PLATFORM {
 namespace {

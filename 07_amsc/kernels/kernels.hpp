@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-#include "spin_glass/simulation.hpp"
+#include "spin_glass/engine/simulation.hpp"
 
 namespace psflip::PSFLIP_PLATFORM {
 

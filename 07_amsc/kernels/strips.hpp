@@ -3,7 +3,7 @@
 
 #include "07_amsc/kernels/cluster.cuh"
 #include "gpu/check.hpp"
-#include "spin_glass/geometry.hpp"
+#include "spin_glass/model/geometry.hpp"
 
 namespace psflip::PSFLIP_PLATFORM {
 

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "07_amsc/multispin.hpp"
-#include "spin_glass/geometry.hpp"
-#include "spin_glass/observables.hpp"
+#include "spin_glass/model/geometry.hpp"
+#include "spin_glass/model/observables.hpp"
 
 namespace psflip::amsc {
 

@@ -16,9 +16,9 @@
 #include "app/command_line.hpp"
 #include "app/invalid_input.hpp"
 #include "gpu/benchmark.hpp"
-#include "spin_glass/observables.hpp"
-#include "spin_glass/platforms.hpp"
-#include "spin_glass/problem.hpp"
+#include "spin_glass/engine/platforms.hpp"
+#include "spin_glass/model/observables.hpp"
+#include "spin_glass/model/problem.hpp"
 
 namespace psflip::spin_glass {
 namespace {

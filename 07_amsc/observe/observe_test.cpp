@@ -1,5 +1,5 @@
-// Observables counted on the device against those of the host (spin_glass/observables.hpp): the same whole numbers,
-// however the samples are packed. The host's own are checked by the test of common/spin_glass.
+// Observables counted on the device against those of the host (spin_glass/model/observables.hpp): the same whole
+// numbers, however the samples are packed. The host's own are checked by the test of common/spin_glass.
 #include "07_amsc/observe/observe.hpp"
 
 #include <gtest/gtest.h>
@@ -14,8 +14,8 @@
 #include "07_amsc/observe/observe_test.hpp"
 #include "app/platform_test.hpp"
 #include "app/platforms.hpp"
-#include "spin_glass/problem.hpp"
-#include "spin_glass/simulation.hpp"
+#include "spin_glass/engine/simulation.hpp"
+#include "spin_glass/model/problem.hpp"
 
 namespace psflip::amsc {
 

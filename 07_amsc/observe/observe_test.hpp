@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "07_amsc/multispin.hpp"
-#include "spin_glass/observables.hpp"
-#include "spin_glass/state.hpp"
+#include "spin_glass/model/observables.hpp"
+#include "spin_glass/model/state.hpp"
 
 namespace psflip::amsc {
 

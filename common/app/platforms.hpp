@@ -1,6 +1,6 @@
 /// What a program can run on: its stage's engine, once for every platform that it was built for.
 ///
-/// Each model compiles `stage()` and `platforms()` once a stage: common/<model>/platforms.cpp.
+/// Each model compiles `stage()` and `platforms()` once a stage, from its platforms.cpp.
 #pragma once
 
 #include <string>
