@@ -19,7 +19,7 @@
 
 #include "08_mpi/ranks.hpp"
 #include "app/invalid_input.hpp"
-#include "app/platform_test.hpp"
+#include "gpu/platform_test.hpp"
 #include "spin_glass/engine/platforms.hpp"
 #include "spin_glass/engine/simulation.hpp"
 #include "spin_glass/model/observables.hpp"

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "05_sliced/stencil/stencil.hpp"
-#include "app/platforms.hpp"
+#include "gpu/platforms.hpp"
 
 namespace psflip::stencil {
 

@@ -12,7 +12,7 @@
 #include "05_sliced/stencil/stencil.hpp"
 #include "05_sliced/stencil/stencil_platforms.hpp"
 #include "app/invalid_input.hpp"
-#include "app/platform_test.hpp"
+#include "gpu/platform_test.hpp"
 
 namespace psflip::stencil {
 namespace {

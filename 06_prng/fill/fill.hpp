@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "app/platforms.hpp"
 #include "gpu/host_device.hpp"
+#include "gpu/platforms.hpp"
 #include "random/streams.hpp"
 
 namespace psflip::prng {

@@ -16,7 +16,7 @@
 #include "06_prng/fill/fill.hpp"
 #include "06_prng/fill/fill_reference.hpp"
 #include "app/invalid_input.hpp"
-#include "app/platform_test.hpp"
+#include "gpu/platform_test.hpp"
 #if PSFLIP_HAS_CURAND
 #include "06_prng/fill/curand_fill.hpp"
 #endif

@@ -18,7 +18,7 @@
 #include "06_prng/generate/generate.hpp"
 #include "app/command_line.hpp"
 #include "app/invalid_input.hpp"
-#include "app/platforms.hpp"
+#include "gpu/platforms.hpp"
 
 namespace psflip::prng {
 namespace {

@@ -25,9 +25,9 @@
 #include "06_prng/generators/parisi_rapuano.hpp"
 #include "06_prng/generators/philox.hpp"
 #include "06_prng/generators/poster.hpp"
-#include "app/platform_test.hpp"
-#include "app/platforms.hpp"
 #include "gpu/constants.hpp"
+#include "gpu/platform_test.hpp"
+#include "gpu/platforms.hpp"
 #include "random/streams.hpp"
 
 namespace psflip::prng {

@@ -19,8 +19,8 @@
 #include "app/command_line.hpp"
 #include "app/invalid_input.hpp"
 #include "app/output_file.hpp"
-#include "app/platforms.hpp"
 #include "app/progress.hpp"
+#include "gpu/platforms.hpp"
 
 namespace psflip::linear {
 namespace {

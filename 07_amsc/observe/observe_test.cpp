@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "07_amsc/observe/observe_test.hpp"
-#include "app/platform_test.hpp"
-#include "app/platforms.hpp"
+#include "gpu/platform_test.hpp"
+#include "gpu/platforms.hpp"
 #include "spin_glass/engine/simulation.hpp"
 #include "spin_glass/model/problem.hpp"
 

@@ -20,7 +20,7 @@ function(psflip_add_stage model engine)
   # Objects, not an archive: they and psflip_<model>_program call each other.
   set(platforms ${stage}_${model}_platforms)
   add_library(${platforms} OBJECT ${platforms_source})
-  target_link_libraries(${platforms} PUBLIC psflip_${model} ${engine})
+  target_link_libraries(${platforms} PUBLIC psflip_${model} psflip_platforms ${engine})
   target_compile_definitions(${platforms} PUBLIC PSFLIP_STAGE="${stage}" PSFLIP_HAS_REFERENCE=$<BOOL:${arg_REFERENCE}>)
   if(arg_REFERENCE)
     target_compile_definitions(${platforms} PUBLIC PSFLIP_HAS_GPU=0 PSFLIP_HAS_CPU=0)

@@ -22,8 +22,8 @@
 #include "06_prng/linear_solver/walks/walks.hpp"
 #include "06_prng/linear_solver/walks/xorwow.hpp"
 #include "app/invalid_input.hpp"
-#include "app/platform_test.hpp"
 #include "gpu/device.hpp"
+#include "gpu/platform_test.hpp"
 
 namespace psflip::linear {
 namespace {

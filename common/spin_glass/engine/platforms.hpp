@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "app/platforms.hpp"
+#include "gpu/platforms.hpp"
 #include "spin_glass/engine/simulation.hpp"
 
 namespace psflip::spin_glass {

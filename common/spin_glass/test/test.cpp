@@ -24,7 +24,7 @@
 #include <vector>
 
 #include "app/invalid_input.hpp"
-#include "app/platform_test.hpp"
+#include "gpu/platform_test.hpp"
 #include "random/minstd.hpp"
 #include "random/streams.hpp"
 #include "spin_glass/engine/platforms.hpp"

@@ -1,4 +1,4 @@
-#include "app/platforms.hpp"
+#include "gpu/platforms.hpp"
 
 #include <charconv>
 
