@@ -22,7 +22,7 @@
 #include "app/host.hpp"
 #include "app/invalid_input.hpp"
 #include "random/streams.hpp"
-#include "spin_glass/simulation.hpp"
+#include "spin_glass/engine/simulation.hpp"
 
 namespace psflip::reference {
 namespace {

@@ -1,5 +1,5 @@
 // Stage 00 has nobody to be compared with, so it is compared with facts: generators with their known answers, the
-// problem's definition written a second time in another way, and exact averages (spin_glass/physics.hpp, which the
+// problem's definition written a second time in another way, and exact averages (spin_glass/test/physics.hpp, which the
 // shared test runs on every engine).
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -21,9 +21,9 @@
 #include "00_cpu_reference/parisi_rapuano.hpp"
 #include "00_cpu_reference/philox.hpp"
 #include "random/streams.hpp"
-#include "spin_glass/engine_test.hpp"
-#include "spin_glass/physics.hpp"
-#include "spin_glass/simulation.hpp"
+#include "spin_glass/engine/simulation.hpp"
+#include "spin_glass/test/engine_test.hpp"
+#include "spin_glass/test/physics.hpp"
 
 namespace psflip::spin_glass {
 

@@ -1,7 +1,7 @@
 /// Bitwise indexing: the standard layout for L = 2^l, where masks and shifts do what divisions and comparisons did.
 #pragma once
 
-#include "spin_glass/geometry.hpp"
+#include "spin_glass/model/geometry.hpp"
 
 namespace psflip::spin_glass {
 

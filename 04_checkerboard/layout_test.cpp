@@ -1,9 +1,9 @@
-// The layouts of this stage are the lattice: spin_glass/layout_test.hpp says what that means.
+// The layouts of this stage are the lattice: spin_glass/test/layout_test.hpp says what that means.
 #include <gtest/gtest.h>
 
 #include "04_checkerboard/bitwise.hpp"
 #include "04_checkerboard/standard.hpp"
-#include "spin_glass/layout_test.hpp"
+#include "spin_glass/test/layout_test.hpp"
 
 namespace psflip::spin_glass {
 namespace {

@@ -1,7 +1,7 @@
 /// Standard indexing: each colour fills half of every row, in the order of the lattice. For any even L.
 #pragma once
 
-#include "spin_glass/geometry.hpp"
+#include "spin_glass/model/geometry.hpp"
 
 namespace psflip::spin_glass {
 

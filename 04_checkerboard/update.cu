@@ -7,8 +7,8 @@
 
 #include "04_checkerboard/bitwise.hpp"
 #include "04_checkerboard/standard.hpp"
-#include "spin_glass/device_simulation.cuh"
-#include "spin_glass/launches.hpp"
+#include "spin_glass/engine/device_simulation.cuh"
+#include "spin_glass/engine/launches.hpp"
 
 namespace psflip::PSFLIP_PLATFORM {  // psflip::gpu and psflip::cpu: this file is compiled for both
 namespace {

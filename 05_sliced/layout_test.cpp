@@ -1,5 +1,5 @@
-// The sliced layout is the lattice (spin_glass/layout_test.hpp says what that means), and words of several sites see
-// what their sites see.
+// The sliced layout is the lattice (spin_glass/test/layout_test.hpp says what that means), and words of several sites
+// see what their sites see.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 #include "05_sliced/sliced.hpp"
 #include "05_sliced/words.hpp"
-#include "spin_glass/layout_test.hpp"
+#include "spin_glass/test/layout_test.hpp"
 
 namespace psflip::spin_glass {
 namespace {

@@ -7,8 +7,8 @@
 
 #include "app/invalid_input.hpp"
 #include "gpu/check.hpp"
-#include "spin_glass/geometry.hpp"
-#include "spin_glass/launches.hpp"
+#include "spin_glass/engine/launches.hpp"
+#include "spin_glass/model/geometry.hpp"
 
 namespace psflip::PSFLIP_PLATFORM {
 

@@ -2,7 +2,7 @@
 /// arXiv:1411.0127).
 #pragma once
 
-#include "spin_glass/geometry.hpp"
+#include "spin_glass/model/geometry.hpp"
 
 namespace psflip::spin_glass {
 

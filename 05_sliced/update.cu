@@ -10,8 +10,8 @@
 #include "05_sliced/mapping.hpp"
 #include "05_sliced/sliced.hpp"
 #include "05_sliced/words.hpp"
-#include "spin_glass/device_simulation.cuh"
-#include "spin_glass/launches.hpp"
+#include "spin_glass/engine/device_simulation.cuh"
+#include "spin_glass/engine/launches.hpp"
 
 namespace psflip::PSFLIP_PLATFORM {  // psflip::gpu and psflip::cpu: this file is compiled for both
 namespace {

@@ -7,7 +7,7 @@
 
 #include "gpu/check.hpp"
 #include "random/minstd.hpp"
-#include "spin_glass/geometry.hpp"
+#include "spin_glass/model/geometry.hpp"
 
 namespace psflip::PSFLIP_PLATFORM {
 

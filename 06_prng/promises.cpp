@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "spin_glass/engine_test.hpp"
+#include "spin_glass/test/engine_test.hpp"
 
 namespace psflip::spin_glass {
 

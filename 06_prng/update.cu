@@ -11,16 +11,16 @@
 #include "05_sliced/mapping.hpp"
 #include "05_sliced/sliced.hpp"
 #include "05_sliced/words.hpp"
-#include "06_prng/draws.hpp"
-#include "06_prng/minstd.hpp"
-#include "06_prng/mt19937.hpp"
-#include "06_prng/parisi_rapuano.hpp"
-#include "06_prng/philox.hpp"
-#include "spin_glass/device_simulation.cuh"
-#include "spin_glass/launches.hpp"
+#include "06_prng/generators/draws.hpp"
+#include "06_prng/generators/minstd.hpp"
+#include "06_prng/generators/mt19937.hpp"
+#include "06_prng/generators/parisi_rapuano.hpp"
+#include "06_prng/generators/philox.hpp"
+#include "spin_glass/engine/device_simulation.cuh"
+#include "spin_glass/engine/launches.hpp"
 #if PSFLIP_HAS_CURAND  // on a GPU
-#include "06_prng/curand.cuh"
-#include "06_prng/curand_mtgp32.hpp"
+#include "06_prng/curand/curand.cuh"
+#include "06_prng/curand/curand_mtgp32.hpp"
 #endif
 
 namespace psflip::PSFLIP_PLATFORM {  // psflip::gpu and psflip::cpu: this file is compiled for both

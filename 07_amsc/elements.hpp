@@ -3,10 +3,10 @@
 
 #include <cstdint>
 
-#include "06_prng/generator.hpp"
+#include "06_prng/generators/generator.hpp"
 #include "07_amsc/metropolis.hpp"
 #include "gpu/check.hpp"
-#include "spin_glass/geometry.hpp"
+#include "spin_glass/model/geometry.hpp"
 
 namespace psflip::PSFLIP_PLATFORM {
 

@@ -2,10 +2,10 @@
 include_guard(GLOBAL)
 
 psflip_add_kernel_headers(multispin_kernels ${CMAKE_CURRENT_LIST_DIR}/multispin_simulation.cuh
-                          ${CMAKE_CURRENT_LIST_DIR}/cluster_simulation.cuh)
+                          ${CMAKE_CURRENT_LIST_DIR}/kernels/cluster_simulation.cuh)
 target_link_libraries(multispin_kernels INTERFACE spin_glass_kernels)
 
 # Observables on the device.
-psflip_add_kernel_headers(observe_kernels ${CMAKE_CURRENT_LIST_DIR}/observe.cuh)
+psflip_add_kernel_headers(observe_kernels ${CMAKE_CURRENT_LIST_DIR}/observe/observe.cuh)
 target_link_libraries(observe_kernels INTERFACE psflip_spin_glass)
-psflip_add_kernels(observe SOURCES ${CMAKE_CURRENT_LIST_DIR}/observe.cu LINK observe_kernels)
+psflip_add_kernels(observe SOURCES ${CMAKE_CURRENT_LIST_DIR}/observe/observe.cu LINK observe_kernels)

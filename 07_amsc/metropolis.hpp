@@ -4,8 +4,8 @@
 #include <cstdint>
 
 #include "gpu/host_device.hpp"
-#include "spin_glass/geometry.hpp"
-#include "spin_glass/problem.hpp"
+#include "spin_glass/model/geometry.hpp"
+#include "spin_glass/model/problem.hpp"
 
 namespace psflip::amsc {
 

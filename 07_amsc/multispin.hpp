@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "gpu/host_device.hpp"
-#include "spin_glass/problem.hpp"
+#include "spin_glass/model/problem.hpp"
 
 namespace psflip::amsc {
 
@@ -13,7 +13,7 @@ namespace psflip::amsc {
 /// k = 32, 64 or 128 samples is `units` of them side by side. The samples of a word share their random numbers, so a
 /// word never holds samples of two groups; the last word of a group may have bits that belong to no sample.
 ///
-/// An element is what a layout (spin_glass/geometry.hpp) numbers: one site of a colour. For spins it holds
+/// An element is what a layout (spin_glass/model/geometry.hpp) numbers: one site of a colour. For spins it holds
 /// `interleaved` replicas, of `units` words each, so that a thread moves them at once; for couplings `units` words.
 struct Packing {
   std::int64_t samples;             ///< M

@@ -13,20 +13,20 @@
 #include <vector>
 
 #include "05_sliced/sliced.hpp"
-#include "06_prng/draws.hpp"
-#include "06_prng/minstd.hpp"
-#include "06_prng/mt19937.hpp"
-#include "06_prng/parisi_rapuano.hpp"
-#include "06_prng/philox.hpp"
+#include "06_prng/generators/draws.hpp"
+#include "06_prng/generators/minstd.hpp"
+#include "06_prng/generators/mt19937.hpp"
+#include "06_prng/generators/parisi_rapuano.hpp"
+#include "06_prng/generators/philox.hpp"
 #include "07_amsc/multispin.hpp"
-#include "07_amsc/observe.hpp"
+#include "07_amsc/observe/observe.hpp"
 #include "gpu/constants.hpp"
 #include "gpu/device_buffer.hpp"
 #include "gpu/timer.hpp"
-#include "spin_glass/device_simulation.cuh"
-#include "spin_glass/disorder.hpp"
-#include "spin_glass/launches.hpp"
-#include "spin_glass/simulation.hpp"
+#include "spin_glass/engine/device_simulation.cuh"
+#include "spin_glass/engine/launches.hpp"
+#include "spin_glass/engine/simulation.hpp"
+#include "spin_glass/model/disorder.hpp"
 
 namespace psflip::PSFLIP_PLATFORM {
 

@@ -6,7 +6,7 @@
 // all of them.
 
 #include "05_sliced/mapping.hpp"
-#include "07_amsc/kernels.hpp"
+#include "07_amsc/kernels/kernels.hpp"
 #include "07_amsc/multispin_simulation.cuh"
 
 namespace psflip::PSFLIP_PLATFORM {  // psflip::gpu and psflip::cpu: this file is compiled for both

@@ -1,7 +1,7 @@
 /// Rank 0 runs the program, and the others do what it says.
 #pragma once
 
-#include "spin_glass/simulation.hpp"
+#include "spin_glass/engine/simulation.hpp"
 
 namespace psflip {
 

@@ -11,7 +11,7 @@
 #include "08_mpi/slab.hpp"
 #include "08_mpi/update.hpp"
 #include "app/invalid_input.hpp"
-#include "spin_glass/launches.hpp"
+#include "spin_glass/engine/launches.hpp"
 
 namespace psflip::PSFLIP_PLATFORM {
 namespace {

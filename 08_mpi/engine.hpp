@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "spin_glass/simulation.hpp"
+#include "spin_glass/engine/simulation.hpp"
 
 namespace psflip {
 

@@ -9,8 +9,8 @@
 
 #include "08_mpi/ranks.hpp"
 #include "gpu/check.hpp"
-#include "spin_glass/geometry.hpp"
-#include "spin_glass/simulation.hpp"
+#include "spin_glass/engine/simulation.hpp"
+#include "spin_glass/model/geometry.hpp"
 
 namespace psflip::PSFLIP_PLATFORM {
 

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "08_mpi/slab.hpp"
-#include "spin_glass/layout_test.hpp"
-#include "spin_glass/problem.hpp"
+#include "spin_glass/model/problem.hpp"
+#include "spin_glass/test/layout_test.hpp"
 
 namespace psflip::spin_glass {
 namespace {

@@ -1,7 +1,7 @@
-// Observables of a slab; 07_amsc/observe.cuh counts.
+// Observables of a slab; 07_amsc/observe/observe.cuh counts.
 #include "08_mpi/observe.hpp"
 
-#include "07_amsc/observe.cuh"
+#include "07_amsc/observe/observe.cuh"
 
 namespace psflip::PSFLIP_PLATFORM {
 

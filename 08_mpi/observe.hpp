@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "07_amsc/observe.hpp"
+#include "07_amsc/observe/observe.hpp"
 #include "08_mpi/slab.hpp"
 #include "gpu/check.hpp"
 

@@ -1,7 +1,7 @@
 // What the shared test asserts of this stage.
 #include <algorithm>
 
-#include "spin_glass/engine_test.hpp"
+#include "spin_glass/test/engine_test.hpp"
 
 namespace psflip::spin_glass {
 

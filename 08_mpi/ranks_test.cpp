@@ -19,10 +19,10 @@
 
 #include "08_mpi/ranks.hpp"
 #include "app/invalid_input.hpp"
-#include "app/platform_test.hpp"
-#include "spin_glass/observables.hpp"
-#include "spin_glass/platforms.hpp"
-#include "spin_glass/simulation.hpp"
+#include "gpu/platform_test.hpp"
+#include "spin_glass/engine/platforms.hpp"
+#include "spin_glass/engine/simulation.hpp"
+#include "spin_glass/model/observables.hpp"
 
 namespace psflip::spin_glass {
 namespace {

@@ -22,9 +22,9 @@
 #include "app/invalid_input.hpp"
 #include "app/start.hpp"
 #include "app/state_hash.hpp"
-#include "spin_glass/platforms.hpp"
-#include "spin_glass/problem.hpp"
-#include "spin_glass/simulation.hpp"
+#include "spin_glass/engine/platforms.hpp"
+#include "spin_glass/engine/simulation.hpp"
+#include "spin_glass/model/problem.hpp"
 
 namespace psflip::spin_glass {
 namespace {

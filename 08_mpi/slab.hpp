@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "05_sliced/sliced.hpp"
-#include "spin_glass/geometry.hpp"
+#include "spin_glass/model/geometry.hpp"
 
 namespace psflip::spin_glass {
 

@@ -4,7 +4,7 @@
 
 #include "08_mpi/slab.hpp"
 #include "gpu/check.hpp"
-#include "spin_glass/simulation.hpp"
+#include "spin_glass/engine/simulation.hpp"
 
 namespace psflip::PSFLIP_PLATFORM {
 

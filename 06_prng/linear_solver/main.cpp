@@ -11,16 +11,16 @@
 #include <vector>
 
 #include "06_prng/linear_solver/options.hpp"
-#include "06_prng/linear_solver/radius.hpp"
 #include "06_prng/linear_solver/report.hpp"
-#include "06_prng/linear_solver/seeding.hpp"
-#include "06_prng/linear_solver/solve.hpp"
-#include "06_prng/linear_solver/walks.hpp"
+#include "06_prng/linear_solver/systems/radius.hpp"
+#include "06_prng/linear_solver/systems/solve.hpp"
+#include "06_prng/linear_solver/walks/seeding.hpp"
+#include "06_prng/linear_solver/walks/walks.hpp"
 #include "app/command_line.hpp"
 #include "app/invalid_input.hpp"
 #include "app/output_file.hpp"
-#include "app/platforms.hpp"
 #include "app/progress.hpp"
+#include "gpu/platforms.hpp"
 
 namespace psflip::linear {
 namespace {

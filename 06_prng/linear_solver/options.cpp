@@ -6,7 +6,7 @@
 #include <system_error>
 #include <vector>
 
-#include "06_prng/linear_solver/matrix_market.hpp"
+#include "06_prng/linear_solver/systems/matrix_market.hpp"
 #include "app/command_line.hpp"
 #include "app/invalid_input.hpp"
 

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "06_prng/linear_solver/walks.hpp"
+#include "06_prng/linear_solver/walks/walks.hpp"
 #include "app/command_line.hpp"
 
 namespace psflip::linear {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "06_prng/linear_solver/options.hpp"
-#include "06_prng/linear_solver/radius.hpp"
-#include "06_prng/linear_solver/solve.hpp"
+#include "06_prng/linear_solver/systems/radius.hpp"
+#include "06_prng/linear_solver/systems/solve.hpp"
 #include "gpu/device.hpp"
 
 namespace psflip::linear {

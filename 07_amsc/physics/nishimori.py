@@ -4,8 +4,8 @@
 From the ordered start, which there is as good as equilibrium for all that a gauge transformation leaves as it is,
 [e(t)] = -3 tanh(1/T) at every t. Once the magnetisation no longer depends on the start, [m^2] = [q^2]: compared at the
 last sweep. One run a temperature, so numbers of one time are independent, and their chi^2 is one; those of one run are
-not. The program measures after whole sweeps; that half-sweeps keep the energy, its tests show (common/spin_glass/
-physics.cpp).
+not. The program measures after whole sweeps; that half-sweeps keep the energy, its tests show
+(common/spin_glass/test/physics.cpp).
 
 Exit code 0: all agrees; 1: a pull is larger than 4.5, or a chi^2 has a probability below 10^-4; 2: bad input.
 """

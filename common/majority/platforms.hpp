@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "app/platforms.hpp"
+#include "gpu/platforms.hpp"
 #include "majority/simulation.hpp"
 
 namespace psflip::majority {

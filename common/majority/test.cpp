@@ -18,8 +18,8 @@
 #include <vector>
 
 #include "app/invalid_input.hpp"
-#include "app/platform_test.hpp"
 #include "app/state_hash.hpp"
+#include "gpu/platform_test.hpp"
 #include "majority/lattice.hpp"
 #include "majority/platforms.hpp"
 #include "majority/simulation.hpp"

@@ -10,11 +10,11 @@ from lab.regions import starter
 from stages import Failure
 
 CODE = (".cpp", ".hpp", ".h", ".cu", ".cuh")
-NO_SOURCE = (".md", ".py", ".svg", ".png", ".json", ".csv", ".rudy")
+NO_SOURCE = (".md", ".py", ".svg", ".png", ".json", ".csv", ".rudy", ".pyc")
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 MODEL = re.compile(r"psflip_add_stage\((\w+)")
 OF_OTHERS = re.compile(r"include\(\S*/\.\./(\d\d_\w+/\w+\.cmake)\)")  # a stage that takes libraries of another
-NOT_BUILT = {"test", "instances", "__pycache__"}  # folders of common that only psFlip's own tests need
+NOT_BUILT = "common/gpu/on_cpu/test"  # only psFlip's own tests need it
 
 # Sections of a stage's README that are left out: how the code was done, and the answers to its questions.
 ANSWERS = re.compile(
@@ -26,7 +26,7 @@ ANSWERS = re.compile(
 def files_below(folder, root):
     """All files of a folder that a build of it may need, relative to the root."""
     for path, folders, names in os.walk(root / folder):
-        folders[:] = sorted(set(folders) - NOT_BUILT)
+        folders[:] = sorted(name for name in folders if Path(path, name) != root / NOT_BUILT)
         for name in sorted(names):
             file = Path(path, name)
             if file.suffix not in NO_SOURCE:
@@ -59,7 +59,7 @@ def sources_of(stages, root):
             named = re.findall(r"[\w./]*\w\.(?:cuh?|cpp)\b", (root / other).read_text())
             found |= {
                 other,
-                *(path for path in (other.parent / Path(part).name for part in named) if (root / path).is_file()),
+                *(path for path in (other.parent / part.lstrip("/") for part in named) if (root / path).is_file()),
             }
 
     waiting = [file for file in found if file.suffix in CODE]

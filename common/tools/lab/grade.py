@@ -417,7 +417,7 @@ class Judge:
 
 def expected_tests(tree, model, platform):
     """The names that Google Test gives to the tests of a model on a platform, from the source of the test."""
-    text = (tree / "common" / model / "test.cpp").read_text()
+    text = next((tree / "common" / model).rglob("test.cpp")).read_text()
     prefixes = dict(
         (fixture, prefix) for prefix, fixture in re.findall(r"INSTANTIATE_TEST_SUITE_P\((\w+),\s*(\w+),", text)
     )

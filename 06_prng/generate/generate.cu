@@ -1,0 +1,145 @@
+// Numbers of many streams, step by step: number k of all streams, then number k + 1 of all.
+//
+// A thread has one stream. That is also the order in which the states lie, so neighbouring threads read and write
+// neighbouring words, whether it is their state or their number.
+
+#include "06_prng/generate/generate.hpp"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "06_prng/generators/minstd.hpp"
+#include "06_prng/generators/mt19937.hpp"
+#include "06_prng/generators/parisi_rapuano.hpp"
+#include "06_prng/generators/philox.hpp"
+#include "06_prng/generators/poster.hpp"
+#include "app/invalid_input.hpp"
+#include "gpu/device.hpp"
+#include "gpu/device_buffer.hpp"
+#include "random/streams.hpp"
+
+namespace psflip::PSFLIP_PLATFORM {  // psflip::gpu and psflip::cpu: this file is compiled for both
+namespace {
+
+using prng::Request;
+using prng::Seeding;
+
+constexpr int block_threads = 128;
+constexpr std::int64_t most_steps_of_a_launch = 1 << 16;      // few streams are slow
+constexpr std::int64_t buffer_words = std::int64_t{1} << 22;  // 16 MiB, or one step if that is more
+
+/// MINSTD's state 1 + (number - 1) modulo 2^31 - 2: the number itself while it is one of the states.
+__device__ Minstd minstd_from(std::uint64_t number) { return Minstd::seeded(number - 1); }
+
+// Generators as they are badly seeded: from number seed + id.
+__device__ void seed_badly(prng::Minstd, const States& states, std::int64_t id, std::uint64_t number) {
+  states.store<1>(0, id, {minstd_from(number).state});
+}
+__device__ void seed_badly(prng::Mt19937, const States& states, std::int64_t id, std::uint64_t number) {
+  prng::Mt19937::seed(states, id, number);
+}
+/// The poster's variant derives from ParisiRapuano and comes here too.
+__device__ void seed_badly(prng::ParisiRapuano, const States& states, std::int64_t id, std::uint64_t number) {
+  Minstd minstd = minstd_from(number);
+  states.store<1>(0, id, {0});
+  for (int i = 1; i < prng::ParisiRapuano::words; ++i) {
+    minstd.draw();
+    states.store<1>(i, id, {minstd.state});
+  }
+}
+__device__ void seed_badly(prng::Philox<>, const States&, std::int64_t, std::uint64_t) {}
+
+template <class Generator>
+__global__ void seed_streams(States states, std::uint64_t seed, Seeding seeding) {
+  const std::int64_t id = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  if (id >= states.count) return;
+  if (seeding == Seeding::mixed)
+    Generator::seed(states, id, stream_seed(seed, 0, id));
+  else
+    seed_badly(Generator{}, states, id, seed + id);
+}
+
+/// numbers[step * streams + id] for `steps` steps from number n on, which belongs into `slot`.
+template <class Generator>
+__global__ void draw(std::uint32_t* numbers, States states, std::uint64_t seed, std::int64_t n, int slot,
+                     std::int64_t steps) {
+  const std::int64_t id = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  if (id >= states.count) return;
+  typename Generator::template Streams<1> stream(states, {id, n, slot, seed, 0, {static_cast<std::uint32_t>(id)}});
+  for (std::int64_t step = 0; step < steps; ++step) numbers[step * states.count + id] = stream.draw().of[0];
+  stream.store();
+}
+
+template <class Generator>
+class NumbersOf : public prng::Numbers {
+ public:
+  explicit NumbersOf(const Request& request)
+      : request_(request), numbers_(static_cast<std::size_t>(most_steps() * request.streams)), host_(numbers_.size()) {
+    states_ = DeviceBuffer<std::uint32_t>(static_cast<std::size_t>(std::max(Generator::words, 1) * request.streams));
+    if (Generator::words > 0) {
+      seed_streams<Generator><<<blocks(), block_threads>>>(states(), request_.seed, request_.seeding);
+      CHECK_CUDA(cudaGetLastError());
+      CHECK_CUDA(cudaDeviceSynchronize());
+    }
+  }
+
+  const std::uint32_t* next(std::int64_t steps) override {
+    CHECK_CUDA(cudaSetDevice(request_.device));
+    const int slot = Generator::words > 0 ? static_cast<int>(drawn_ % std::max(Generator::words, 1)) : 0;
+    draw<Generator><<<blocks(), block_threads>>>(numbers_.data(), states(), request_.seed, drawn_, slot, steps);
+    CHECK_CUDA(cudaGetLastError());
+    drawn_ += steps;
+    CHECK_CUDA(cudaMemcpy(host_.data(), numbers_.data(), 4 * static_cast<std::size_t>(steps * request_.streams),
+                          cudaMemcpyDeviceToHost));
+    return host_.data();
+  }
+
+  std::int64_t most_steps() const override {
+    return std::clamp(buffer_words / request_.streams, std::int64_t{1}, most_steps_of_a_launch);
+  }
+
+ private:
+  unsigned blocks() const { return static_cast<unsigned>((request_.streams - 1) / block_threads + 1); }
+  States states() { return {states_.data(), request_.streams}; }
+
+  Request request_;
+  DeviceBuffer<std::uint32_t> states_, numbers_;
+  std::vector<std::uint32_t> host_;
+  std::int64_t drawn_ = 0;
+};
+
+template <class Generator>
+std::unique_ptr<prng::Numbers> make(const Request& request) {
+  if (Generator::words == 0 && request.seeding == Seeding::consecutive)
+    throw InvalidInput("--seeding consecutive: philox has no state that could be seeded badly");
+  // The states, and the buffer twice: on the CPU path the device's memory is the host's.
+  const double needed = 4 * static_cast<double>(request.streams) * Generator::words +
+                        8 * static_cast<double>(std::max(request.streams, buffer_words));
+  const std::size_t free = free_memory(request.device);
+  if (needed > static_cast<double>(free))
+    throw InvalidInput("--streams is " + std::to_string(request.streams) + ": " + std::to_string(Generator::words) +
+                       " words of state each are more than the " + std::to_string(free) + " bytes free on the device");
+  CHECK_CUDA(cudaSetDevice(request.device));
+  return std::make_unique<NumbersOf<Generator>>(request);
+}
+
+}  // namespace
+
+std::unique_ptr<prng::Numbers> make_numbers(const Request& request) {
+  switch (request.source) {
+    case prng::Source::minstd:
+      return make<prng::Minstd>(request);
+    case prng::Source::parisi_rapuano:
+      return make<prng::ParisiRapuano>(request);
+    case prng::Source::mt19937:
+      return make<prng::Mt19937>(request);
+    case prng::Source::philox:
+      return make<prng::Philox<>>(request);
+    case prng::Source::parisi_rapuano_poster:
+      return make<prng::PosterParisiRapuano>(request);
+  }
+  throw InvalidInput("a source that was not listed");
+}
+
+}  // namespace psflip::PSFLIP_PLATFORM

@@ -1,0 +1,33 @@
+/// From a thread's place in a layout to the streams of its sites.
+#pragma once
+
+#include <cstdint>
+
+#include "06_prng/generators/generator.hpp"
+#include "gpu/check.hpp"
+#include "spin_glass/model/geometry.hpp"
+
+namespace psflip::PSFLIP_PLATFORM {
+
+/// The streams that all threads use, and where they stand.
+struct Draws {
+  States states;
+  std::uint64_t seed;
+  std::int64_t samples_per_stream;
+  std::int64_t n;  ///< number of the next draw
+  int slot;        ///< n mod the generator's words
+};
+
+/// The streams of a word of sites: those of the group to which the sample belongs.
+template <int s, class Layout>
+__device__ prng::Position<s> position_of(const Draws& draws, const Layout& layout, int size, spin_glass::Colour colour,
+                                         spin_glass::Place place, std::int64_t sample, std::int64_t id) {
+  prng::Position<s> position{
+      id, draws.n, draws.slot, draws.seed, static_cast<std::uint32_t>(sample / draws.samples_per_stream), {}};
+  for (int k = 0; k < s; ++k)
+    position.site[k] =
+        static_cast<std::uint32_t>(spin_glass::number(layout.site(colour, {place.x * s + k, place.y, place.z}), size));
+  return position;
+}
+
+}  // namespace psflip::PSFLIP_PLATFORM

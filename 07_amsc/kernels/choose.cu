@@ -1,0 +1,200 @@
+// Which kernel a problem gets: of all launches that are possible, the one that a small model, made of measured times on
+// an H200, expects to be fastest.
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "07_amsc/kernels/kernels.hpp"
+#include "07_amsc/kernels/strips.hpp"
+#include "spin_glass/engine/launches.hpp"
+
+namespace psflip::PSFLIP_PLATFORM {
+namespace {
+
+using namespace spin_glass;
+
+// Of the kernels without clusters.
+constexpr int default_threads = 128;
+constexpr int most_threads = 512;
+
+/// What the device has.
+struct Limits {
+  int multiprocessors;
+  int shared_bytes;  ///< a block can have
+  int cluster;       ///< blocks
+};
+
+Limits limits_of(int device) {
+  Limits limits{};
+  int has_clusters = 0;
+  CHECK_CUDA(cudaDeviceGetAttribute(&limits.multiprocessors, cudaDevAttrMultiProcessorCount, device));
+  CHECK_CUDA(cudaDeviceGetAttribute(&limits.shared_bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
+  CHECK_CUDA(cudaDeviceGetAttribute(&has_clusters, cudaDevAttrClusterLaunch, device));
+  limits.cluster = has_clusters ? 16 : 1;
+  return limits;
+}
+
+/// Numbers of threads that a block of the launch can have; empty if any will do, up to a limit.
+std::vector<int> block_sizes(const Problem& problem, const Launch& launch) {
+  const int size = static_cast<int>(problem.size);
+  if (!launch.cluster) return {};
+  const int column = size * Strip{size, *launch.cluster, 0}.rows();  // threads in a plane of a strip
+  if (launch.kernel == Kernel::fused) return {column};
+  if (launch.kernel == Kernel::small) return {column * size / 2};
+  std::vector<int> sizes;  // resident: as many planes at once
+  const int most = *launch.samples_per_word > 32 ? 512 : 1024;
+  for (int planes = size / 2; planes >= 1; --planes)
+    if (column * planes <= most) sizes.push_back(column * planes);
+  return sizes;
+}
+
+/// Shared memory.
+std::size_t bytes_of_block(const Problem& problem, const Launch& launch) {
+  if (launch.kernel == Kernel::fused) return fused_bytes(problem, launch);
+  return launch.kernel == Kernel::small ? small_bytes(problem, launch) : resident_bytes(problem, launch);
+}
+
+bool possible(const Problem& problem, const Launch& launch, const Limits& limits) {
+  if (!launch.cluster) return true;
+  if (!Strip{static_cast<int>(problem.size), *launch.cluster, 0}.possible()) return false;
+  const std::vector<int> sizes = block_sizes(problem, launch);
+  return bytes_of_block(problem, launch) <= static_cast<std::size_t>(limits.shared_bytes) && !sizes.empty() &&
+         sizes.back() <= (launch.kernel == Kernel::fused ? 512 : 1024);
+}
+
+/// All launches, threads left open.
+std::vector<Launch> possible_launches(const Problem& problem, const Launch& wish, const Limits& limits) {
+  std::vector<Launch> launches;
+  const int replicas = static_cast<int>(std::min<std::int64_t>(problem.replicas, 5));
+  for (const Kernel kernel : kernels) {
+    const bool clusters = kernel == Kernel::fused || kernel == Kernel::resident || kernel == Kernel::small;
+    const int most_samples = kernel == Kernel::update || kernel == Kernel::small ? 32
+                             : kernel == Kernel::fused                           ? 64
+                                                                                 : 128;
+    if (clusters && replicas != 1 && replicas != 2 && replicas != 4) continue;
+    for (int k = 32; k <= most_samples; k *= 2) {
+      if (k > 32 && problem.samples_per_stream % k != 0) continue;  // a word is for one stream
+      Launch launch{.device = wish.device, .kernel = kernel, .samples_per_word = k};
+      const bool parts = k == 32 && kernel != Kernel::resident;  // a cluster can take some of the replicas
+      if (!clusters) launches.push_back(launch);
+      for (int cluster = 1; clusters && cluster <= limits.cluster; ++cluster) {
+        for (int together = parts ? 1 : replicas; together <= replicas; together *= 2) {
+          launch.cluster = cluster;
+          launch.replicas_together = together;
+          if (possible(problem, launch, limits)) launches.push_back(launch);
+        }
+      }
+    }
+  }
+  return launches;
+}
+
+/// Leaves the launches with the wished value. Throws InvalidInput if there is none.
+template <class T>
+void narrow(std::vector<Launch>& launches, std::optional<T> Launch::*field, const char* option,
+            const std::optional<T>& wish) {
+  if (!wish) return;
+  std::vector<T> offered;
+  for (const Launch& launch : launches)
+    if (launch.*field && !std::ranges::count(offered, *(launch.*field))) offered.push_back(*(launch.*field));
+  choose(option, wish, offered);
+  std::erase_if(launches, [&](const Launch& launch) { return launch.*field != wish; });
+}
+
+/// Seconds that a sweep will take, roughly: measured on an H200 with four replicas, and scaled.
+double expected(const Problem& problem, const Launch& launch, const Limits& limits) {
+  const double k = *launch.samples_per_word, per_h200 = 132.0 / limits.multiprocessors;
+  const double lattice = std::pow(static_cast<double>(problem.size), 3),
+               replicas = static_cast<double>(problem.replicas);
+  const double words =
+      std::ceil(static_cast<double>(std::min(problem.samples, problem.samples_per_stream)) / k) *
+      std::ceil(static_cast<double>(problem.samples) / static_cast<double>(problem.samples_per_stream));
+  const double flips = lattice * replicas * k * words;
+  const double kernel_start = 2.9e-6;
+  switch (*launch.kernel) {
+    case Kernel::update:
+      return std::max(2 * kernel_start, 0.22e-12 * per_h200 * flips);
+    case Kernel::wide:
+      return std::max(2 * kernel_start, (k == 128 ? 0.155e-12 : 0.142e-12) * per_h200 * flips);
+    case Kernel::fused: {  // ahead where a block is full of threads, and every multiprocessor has one
+      const bool full = k == 64 && block_sizes(problem, launch).front() == 512 && *launch.cluster <= 8;
+      const double blocks = words * replicas / *launch.replicas_together * *launch.cluster;
+      return (full ? 0.130e-12 : 0.2e-12) * per_h200 * flips * std::max(1.0, limits.multiprocessors / blocks);
+    }
+    default:
+      break;
+  }
+  // A block has a multiprocessor, or several share one; a wave of blocks after the other.
+  const double cluster = *launch.cluster, parts = replicas / *launch.replicas_together;
+  const auto bytes = static_cast<double>(bytes_of_block(problem, launch));
+  const double blocks = words * parts * cluster,
+               places = cluster > 8 ? 0.85 * limits.multiprocessors : limits.multiprocessors;
+  if (launch.kernel == Kernel::small) {
+    const double threads = block_sizes(problem, launch).front();
+    return std::ceil(blocks / places) * (1e-6 + 1.3e-6 * threads / 1024 * std::sqrt(*launch.replicas_together));
+  }
+  const double sharing = std::clamp(std::floor(limits.shared_bytes / (bytes + 1024)), 1.0, 4.0);
+  const double ps = (k == 32 ? 0.093e-12 : k == 64 ? 0.070e-12 : 0.057e-12) * (1 + 0.06 * (cluster - 1));
+  const double shared_by = std::min(sharing, std::ceil(blocks / places));
+  return std::ceil(blocks / (places * shared_by)) * shared_by * (flips / blocks * ps * 132 + 1e-6);
+}
+
+}  // namespace
+
+std::unique_ptr<Simulation> make_simulation(const Problem& problem, const Launch& wish) {
+  Offer offer;
+  offer.generators = {generators.begin(), generators.end()};
+  complete(problem,
+           {.device = wish.device,
+            .indexing = wish.indexing,
+            .load = wish.load,
+            .sites_per_thread = wish.sites_per_thread,
+            .transport = wish.transport},
+           offer);
+
+  const Limits limits = limits_of(wish.device);
+  std::vector<Launch> launches = possible_launches(problem, wish, limits);
+  narrow(launches, &Launch::kernel, "--kernel", wish.kernel);
+  narrow(launches, &Launch::samples_per_word, "--samples-per-word", wish.samples_per_word);
+  narrow(launches, &Launch::cluster, "--cluster", wish.cluster);
+  narrow(launches, &Launch::replicas_together, "--replicas-together", wish.replicas_together);
+  const auto can_have = [&](const Launch& launch) {
+    return !launch.cluster || std::ranges::count(block_sizes(problem, launch), *wish.threads) > 0;
+  };
+  if (wish.threads && std::ranges::any_of(launches, can_have)) std::erase_if(launches, std::not_fn(can_have));
+#ifdef __CUDACC__
+  const auto cost = [&](const Launch& launch) { return expected(problem, launch, limits); };
+#else  // on host threads barriers cost more than anything else
+  const auto cost = [&](const Launch& launch) {
+    return launch.cluster.value_or(0) + expected(problem, launch, limits);
+  };
+#endif
+  Launch launch = *std::ranges::min_element(launches, {}, cost);
+  if (launch.cluster) {
+    launch.threads = choose("--threads", wish.threads, block_sizes(problem, launch));
+  } else {
+    launch.threads = wish.threads.value_or(default_threads);
+    if (*launch.threads < 1 || *launch.threads > most_threads)
+      throw InvalidInput("--threads is " + std::to_string(*launch.threads) + ": allowed are 1 to " +
+                         std::to_string(most_threads));
+  }
+
+  switch (*launch.kernel) {
+    case Kernel::update:
+      return make_update(problem, launch);
+    case Kernel::wide:
+      return make_wide(problem, launch);
+    case Kernel::fused:
+      return make_fused(problem, launch);
+    case Kernel::resident:
+      return make_resident(problem, launch);
+    default:
+      return make_small(problem, launch);
+  }
+}
+
+}  // namespace psflip::PSFLIP_PLATFORM

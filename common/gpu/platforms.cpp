@@ -1,0 +1,47 @@
+#include "gpu/platforms.hpp"
+
+#include <charconv>
+
+#include "app/host.hpp"
+#include "app/invalid_input.hpp"
+
+namespace psflip {
+namespace {
+
+bool answers_to(const DeviceReport& device, const std::string& wish) {
+  if (wish == "auto" || wish == device.platform) {
+    return true;
+  }
+  if (device.platform == "reference") {
+    return wish == "cpu";
+  }
+  int number = -1;
+  const char* const end = wish.data() + wish.size();
+  const auto [stop, error] = std::from_chars(wish.data(), end, number);
+  return device.platform == "gpu" && error == std::errc() && stop == end && number == device.index;
+}
+
+std::string list(const std::vector<DeviceReport>& all) {
+  std::string text;
+  for (const DeviceReport& device : all) {
+    text += text.empty() ? "there are: " : ", ";
+    text += device.platform == "gpu" ? std::to_string(device.index) : "cpu";
+    text += " (" + device.name + ")";
+  }
+  return text.empty() ? "there are none" : text;
+}
+
+}  // namespace
+
+std::vector<DeviceReport> reference_devices() { return {{processor_name(), "reference", 0}}; }
+
+DeviceReport choose_device(const std::vector<DeviceReport>& all, const std::string& wish) {
+  for (const DeviceReport& device : all) {
+    if (answers_to(device, wish)) {
+      return device;
+    }
+  }
+  throw InvalidInput("--device " + wish + ": no such device; " + list(all));
+}
+
+}  // namespace psflip

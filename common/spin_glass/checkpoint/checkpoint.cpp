@@ -1,0 +1,244 @@
+#include "spin_glass/checkpoint/checkpoint.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cerrno>
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+#include <limits>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "app/invalid_input.hpp"
+#include "app/state_hash.hpp"
+#include "spin_glass/run/result_table.hpp"
+
+namespace psflip::spin_glass {
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "the file's numbers are written as they are in memory");
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::array<char, 8> magic{'p', 's', 'F', 'l', 'i', 'p', '3', 'D'};
+constexpr std::uint32_t version = 1;
+constexpr double none = std::numeric_limits<double>::quiet_NaN();
+
+struct Preamble {
+  std::array<char, 8> magic;
+  std::uint32_t version;
+  std::uint32_t zero;
+  std::uint64_t description_bytes;
+};
+static_assert(sizeof(Preamble) == 24);
+
+constexpr std::int64_t spins_at_once = 1 << 20;
+
+std::int64_t spins_of(const Options& options) {
+  const std::int64_t size = *options.size;
+  return *options.samples * *options.replicas * size * size * size;
+}
+
+/// Numbers of a row of averages.
+std::size_t row_width(const Options& options) {
+  const auto distances_kept =
+      options.correlations ? 1 + static_cast<std::size_t>(distances(*options.size)) : std::size_t{0};
+  return 1 + 2 * (averaged_names.size() + distances_kept);
+}
+
+std::vector<double> row_of(const AveragesAt& at) {
+  std::vector<double> row{static_cast<double>(at.sweep)};
+  const auto put = [&](const std::optional<Average>& average) {
+    row.push_back(average ? average->value : none);
+    row.push_back(average ? average->error.value_or(none) : none);
+  };
+  std::ranges::for_each(at.averages, put);
+  if (at.correlations) {
+    put(at.correlations->xi_12);
+    std::ranges::for_each(at.correlations->c4, put);
+  }
+  return row;
+}
+
+AveragesAt averages_of(std::span<const double> row) {
+  std::size_t next = 1;
+  const auto take = [&]() -> std::optional<Average> {
+    const double value = row[next], error = row[next + 1];
+    next += 2;
+    return std::isnan(value) ? std::nullopt
+                             : std::optional(Average{value, std::isnan(error) ? std::nullopt : std::optional(error)});
+  };
+  AveragesAt at{static_cast<std::int64_t>(row[0]), {}};
+  for (std::optional<Average>& average : at.averages) {
+    average = take();
+  }
+  if (next < row.size()) {
+    at.correlations.emplace();
+    at.correlations->xi_12 = take();
+    while (next < row.size()) {
+      at.correlations->c4.push_back(take().value());
+    }
+  }
+  return at;
+}
+
+Json description(const Saved& saved, const Simulation& simulation) {
+  Json rows;
+  if (saved.rows) {
+    rows = {{"records", saved.rows->records}, {"checksum", saved.rows->checksum}};
+  }
+  return {{"program", "spin_glass"},
+          {"stage", saved.stage},
+          {"platform", saved.platform},
+          {"options", as_json(saved.options)},
+          {"couplings_hash", saved.couplings_hash},
+          {"sweeps", saved.sweeps},
+          {"seconds", saved.result.seconds},
+          {"energy", saved.result.energy},
+          {"magnetisation", saved.result.magnetisation},
+          {"averages", saved.result.averages.size()},
+          {"stream_words", simulation.stream_words()},
+          {"rows", rows}};
+}
+
+}  // namespace
+
+void write_checkpoint(OutputFile& file, const Saved& saved, const Simulation& simulation) {
+  Checksum checksum;
+  const auto put = [&](const void* data, std::size_t bytes) {
+    checksum.add(data, bytes);
+    if (std::fwrite(data, 1, bytes, file.stream()) != bytes) {
+      file.flush();  // throws
+    }
+  };
+  const std::string text = description(saved, simulation).dump();
+  const Preamble preamble{magic, version, 0, text.size()};
+  put(&preamble, sizeof preamble);
+  put(text.data(), text.size());
+  for (const AveragesAt& at : saved.result.averages) {
+    const std::vector<double> row = row_of(at);
+    put(row.data(), row.size() * sizeof(double));
+  }
+  std::vector<std::uint8_t> bits(spins_at_once / 8);
+  simulation.take_state([&](std::span<const Spin> spins) {  // of some lattices, and each is a whole number of bytes
+    for (std::int64_t first = 0; first < std::ssize(spins); first += spins_at_once) {
+      const std::int64_t count = std::min(spins_at_once, std::ssize(spins) - first);
+      std::ranges::fill(bits, 0);
+      for (std::int64_t i = 0; i < count; ++i) {
+        bits[i / 8] |= static_cast<std::uint8_t>((spins[first + i] > 0) << i % 8);
+      }
+      put(bits.data(), count / 8);
+    }
+  });
+  simulation.save_streams([&](std::span<const std::uint32_t> words) { put(words.data(), words.size_bytes()); });
+  const std::uint64_t sum = checksum.value();
+  put(&sum, sizeof sum);
+  file.flush();
+}
+
+Checkpoint::Checkpoint(std::string path) : path_(std::move(path)) {
+  std::error_code error;
+  const auto status = std::filesystem::status(path_, error);
+  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
+    refuse("a checkpoint is a regular file");
+  }
+  file_.reset(std::fopen(path_.c_str(), "rb"));
+  if (!file_) {
+    refuse(std::string("cannot be opened: ") + std::strerror(errno));
+  }
+  Preamble preamble{};
+  if (std::fread(&preamble, 1, sizeof preamble, file_.get()) < sizeof preamble || preamble.magic != magic) {
+    refuse("not a checkpoint of spin_glass");
+  }
+  if (preamble.version != version) {
+    refuse("a checkpoint of version " + std::to_string(preamble.version) + "; this program has version " +
+           std::to_string(version));
+  }
+
+  // Nothing is believed before all of it has been seen.
+  constexpr std::size_t at_once = 1 << 16;
+  std::vector<char> part(2 * at_once);
+  Checksum checksum;
+  std::uint64_t found = 0;
+  std::rewind(file_.get());
+  std::size_t held = 0, length = 0;
+  while (const std::size_t more = std::fread(&part[held], 1, at_once, file_.get())) {
+    held += more;
+    length += more;
+    if (held > sizeof found) {  // the last 8 bytes may be those of the checksum
+      const std::size_t known = held - sizeof found;
+      checksum.add(part.data(), known);
+      std::copy(part.begin() + static_cast<std::ptrdiff_t>(known), part.begin() + static_cast<std::ptrdiff_t>(held),
+                part.begin());
+      held = sizeof found;
+    }
+  }
+  std::memcpy(&found, part.data(), sizeof found);
+  if (found != checksum.value() || preamble.zero != 0 || preamble.description_bytes > length) {
+    refuse("damaged: the checksum is not that of its content");
+  }
+
+  std::fseek(file_.get(), sizeof preamble, SEEK_SET);
+  std::string text(preamble.description_bytes, '\0');
+  read(text.data(), text.size());
+  try {
+    const Json json = Json::parse(text);
+    saved_.options = options_of(json.at("options"));
+    saved_.stage = json.at("stage");
+    saved_.platform = json.at("platform");
+    saved_.couplings_hash = json.at("couplings_hash");
+    saved_.sweeps = json.at("sweeps");
+    saved_.result.seconds = json.at("seconds");
+    saved_.result.energy = json.at("energy");
+    saved_.result.magnetisation = json.at("magnetisation");
+    if (!json.at("rows").is_null()) {
+      saved_.rows = {json.at("rows").at("records"), json.at("rows").at("checksum")};
+    }
+    std::vector<double> row(row_width(saved_.options));
+    for (auto rows = json.at("averages").get<std::int64_t>(); rows > 0; --rows) {
+      read(row.data(), row.size() * sizeof(double));
+      saved_.result.averages.push_back(averages_of(row));
+    }
+    state_at_ = std::ftell(file_.get());
+    const std::int64_t groups = (*saved_.options.samples - 1) / *saved_.options.samples_per_stream + 1;
+    const std::int64_t streams = groups * *saved_.options.size * *saved_.options.size * *saved_.options.size;
+    const std::int64_t end =
+        state_at_ + (spins_of(saved_.options) + 7) / 8 + json.at("stream_words").get<std::int64_t>() * streams * 4 + 8;
+    if (end != static_cast<std::int64_t>(length)) {
+      refuse("not a checkpoint of spin_glass");
+    }
+  } catch (const Json::exception&) {
+    refuse("not a checkpoint of spin_glass");
+  } catch (const std::bad_optional_access&) {
+    refuse("not a checkpoint of spin_glass");
+  }
+}
+
+void Checkpoint::restore(const Problem& problem, Simulation& simulation) {
+  std::fseek(file_.get(), state_at_, SEEK_SET);
+  State state{problem.size, problem.samples, problem.replicas, {}};
+  state.spins.resize(spins_of(saved_.options));
+  std::vector<std::uint8_t> bits(spins_at_once / 8);
+  for (std::int64_t first = 0; first < std::ssize(state.spins); first += spins_at_once) {
+    const std::int64_t count = std::min(spins_at_once, std::ssize(state.spins) - first);
+    read(bits.data(), (count + 7) / 8);
+    for (std::int64_t i = 0; i < count; ++i) {
+      state.spins[first + i] = bits[i / 8] >> i % 8 & 1 ? 1 : -1;
+    }
+  }
+  simulation.resume(2 * saved_.sweeps, state,
+                    [&](std::span<std::uint32_t> words) { read(words.data(), words.size_bytes()); });
+}
+
+void Checkpoint::read(void* to, std::size_t bytes) {
+  if (std::fread(to, 1, bytes, file_.get()) != bytes) {
+    refuse("cannot be read, or is being changed");
+  }
+}
+
+void Checkpoint::refuse(const std::string& why) const { throw InvalidInput(path_ + ": " + why); }
+
+}  // namespace psflip::spin_glass

@@ -1,0 +1,67 @@
+/// A run that can be continued, as a file.
+///
+/// Everything is little-endian:
+///   8 bytes    "psFlip3D"
+///   4 bytes    the version of all that follows, 1
+///   4 bytes    0
+///   8 bytes    n, the bytes of the description
+///   n bytes    the description: a JSON object
+///   doubles    the averages, a row for each measuring time: the sweep; value and error of every quantity;
+///              if there are correlations, value and error of xi_12 and of C4(r), r = 0 .. L/2. NaN: there is none
+///   bits       the spins, in the order of State (state.hpp), 1 = up, the lowest bit of a byte first, then 0s
+///   words      of 32 bits: the random streams, as save_streams() gives them (simulation.hpp)
+///   8 bytes    the Checksum (app/state_hash.hpp) of everything before
+/// Any stage can go on from it, on any device. Nothing is compressed: spins and streams are noise.
+#pragma once
+
+#include <cstdint>
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "app/output_file.hpp"
+#include "spin_glass/checkpoint/row_journal.hpp"
+#include "spin_glass/engine/simulation.hpp"
+#include "spin_glass/run/options.hpp"
+#include "spin_glass/run/run.hpp"
+
+namespace psflip::spin_glass {
+
+/// What a checkpoint says besides spins and streams.
+struct Saved {
+  Options options;       ///< completed, with the launch that was used
+  std::string stage;     ///< that wrote it
+  std::string platform;  ///< likewise
+  std::string couplings_hash;
+  std::int64_t sweeps = 0;                 ///< done
+  Result result;                           ///< until now; no hash, device and launch
+  std::optional<RowJournal::Extent> rows;  ///< how much of the journal belongs to it, if there is one
+};
+
+/// Writes one. Does not commit.
+void write_checkpoint(OutputFile& file, const Saved& saved, const Simulation& simulation);
+
+class Checkpoint {
+ public:
+  /// Opens one and checks every byte. Throws InvalidInput if it is none, of another version, or damaged.
+  explicit Checkpoint(std::string path);
+
+  const Saved& saved() const { return saved_; }
+  /// Puts an engine of the run's problem where the run was.
+  void restore(const Problem& problem, Simulation& simulation);
+
+ private:
+  void read(void* to, std::size_t bytes);
+  [[noreturn]] void refuse(const std::string& why) const;
+
+  std::string path_;
+  std::unique_ptr<std::FILE, int (*)(std::FILE*)> file_{nullptr, std::fclose};
+  Saved saved_;
+  std::int64_t state_at_ = 0;  ///< byte at which the spins begin
+};
+
+/// The journal that goes with a checkpoint.
+inline std::string journal_path(const std::string& checkpoint) { return checkpoint + ".rows"; }
+
+}  // namespace psflip::spin_glass

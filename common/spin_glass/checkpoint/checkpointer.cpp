@@ -1,0 +1,101 @@
+#include "spin_glass/checkpoint/checkpointer.hpp"
+
+#include <charconv>
+#include <filesystem>
+#include <limits>
+#include <string_view>
+#include <utility>
+
+#include "app/invalid_input.hpp"
+
+namespace psflip::spin_glass {
+
+Checkpointer::Checkpointer(std::string path, bool resumed) : path_(std::move(path)) {
+  std::error_code ignored;
+  if (!resumed && std::filesystem::exists(path_, ignored)) {
+    throw InvalidInput("--checkpoint " + path_ + ": it exists; continue it with --resume, or remove it");
+  }
+  const std::filesystem::file_status rows = std::filesystem::status(journal_path(path_), ignored);
+  if (std::filesystem::exists(rows) && !std::filesystem::is_regular_file(rows)) {
+    throw InvalidInput(journal_path(path_) + ": no regular file, as the rows of the run have to be");
+  }
+  file_.emplace(path_);
+}
+
+void Checkpointer::set_interval(const std::string& every) {
+  constexpr std::int64_t most = 1'000'000'000;
+  std::int64_t number = 0;
+  const char* const end = every.data() + every.size();
+  const auto [stop, error] = std::from_chars(every.data(), end, number);
+  const std::string_view unit(stop, end);
+  if (error != std::errc() || number < 1 || number > most || (!unit.empty() && unit != "m" && unit != "h")) {
+    throw InvalidInput("--checkpoint-every is " + every + ": allowed are N sweeps, Nm minutes and Nh hours, N = 1 to " +
+                       std::to_string(most));
+  }
+  every_sweeps_ = unit.empty() ? number : 0;
+  if (unit == "m") {
+    every_time_ = std::chrono::minutes(number);
+  } else if (unit == "h") {
+    every_time_ = std::chrono::hours(number);
+  }
+}
+
+void Checkpointer::begin(Saved known, std::unique_ptr<RowJournal> journal, const Problem& problem,
+                         const Simulation& simulation, const Result& result) {
+  saved_ = std::move(known);
+  journal_ = std::move(journal);
+  const bool needs_journal = saved_.options.output && !journal_;
+  if (needs_journal) {
+    saved_.rows.emplace();  // nothing
+  }
+  save(simulation, result, simulation.half_sweeps() / 2);
+  if (needs_journal) {
+    journal_ = std::make_unique<RowJournal>(journal_path(path_), problem);
+  }
+  interruption_.emplace();
+}
+
+std::int64_t Checkpointer::next(std::int64_t sweeps) const {
+  return every_sweeps_ > 0 ? (sweeps / every_sweeps_ + 1) * every_sweeps_ : std::numeric_limits<std::int64_t>::max();
+}
+
+bool Checkpointer::is_due(std::int64_t sweeps) const {
+  const bool by_now = every_sweeps_ > 0 ? sweeps >= next(saved_at_) : Clock::now() - saved_when_ >= every_time_;
+  return by_now || interruption_->signal() != 0;
+}
+
+void Checkpointer::save(const Simulation& simulation, const Result& result, std::int64_t sweeps) {
+  saved_.sweeps = sweeps;
+  saved_.result = result;
+  if (journal_) {
+    saved_.rows = journal_->synchronise();
+  }
+  write_checkpoint(*file_, saved_, simulation);
+  file_->commit();
+  file_.reset();
+  file_.emplace(path_);
+  saved_at_ = sweeps;
+  saved_when_ = Clock::now();
+}
+
+void Checkpointer::end_if_interrupted(std::int64_t sweeps) const {
+  if (const int signal = interruption_->signal(); signal != 0) {
+    throw Interrupted("ended by signal " + std::to_string(signal) + " after " + std::to_string(sweeps) + " of " +
+                          std::to_string(*saved_.options.sweeps) + " sweeps; --resume " + path_ + " continues",
+                      signal);
+  }
+}
+
+void Checkpointer::add(std::int64_t sweep, std::int64_t sample, const SampleObservables& observables) {
+  if (journal_) {
+    journal_->add(sweep, sample, observables);
+  }
+}
+
+void Checkpointer::flush() {
+  if (journal_) {
+    journal_->flush();
+  }
+}
+
+}  // namespace psflip::spin_glass

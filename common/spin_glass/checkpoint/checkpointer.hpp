@@ -1,0 +1,57 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "app/interruption.hpp"
+#include "app/output_file.hpp"
+#include "spin_glass/checkpoint/checkpoint.hpp"
+
+namespace psflip::spin_glass {
+
+/// Saves a run while it is computed. The checkpoint before stays what it is until the new one is complete.
+class Checkpointer {
+ public:
+  /// Throws InvalidInput if nothing can be written there, or another program is at it. Where something is already, only
+  /// a resumed run may go on.
+  Checkpointer(std::string path, bool resumed);
+
+  /// "N" sweeps, "Nm" minutes or "Nh" hours; throws InvalidInput for anything else.
+  void set_interval(const std::string& every);
+
+  /// Saves the run where it begins; from now on it can be resumed, and signals are noted. `known` is what is known of
+  /// it before its first sweep; `journal` that of a resumed run. A new one that writes --output gets one.
+  void begin(Saved known, std::unique_ptr<RowJournal> journal, const Problem& problem, const Simulation& simulation,
+             const Result& result);
+
+  /// The sweeps after which the run is to be saved next, if that depends on sweeps; else many.
+  std::int64_t next(std::int64_t sweeps) const;
+  /// Whether it is time to save a run after so many sweeps, or a signal came.
+  bool is_due(std::int64_t sweeps) const;
+  /// Saves the run, in which so many sweeps were done.
+  void save(const Simulation& simulation, const Result& result, std::int64_t sweeps);
+  /// Throws Interrupted if a signal came; the run has been saved.
+  void end_if_interrupted(std::int64_t sweeps) const;
+
+  /// Keeps a sample's observables, for a run that keeps its rows.
+  void add(std::int64_t sweep, std::int64_t sample, const SampleObservables& observables);
+  void flush();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  std::string path_;
+  std::int64_t every_sweeps_ = 0;  ///< 0: by time
+  Clock::duration every_time_ = std::chrono::minutes(10);
+  std::optional<OutputFile> file_;  ///< the next one: open, and locked, all the time
+  Saved saved_;
+  std::unique_ptr<RowJournal> journal_;
+  std::optional<Interruption> interruption_;
+  std::int64_t saved_at_ = 0;
+  Clock::time_point saved_when_ = Clock::now();
+};
+
+}  // namespace psflip::spin_glass

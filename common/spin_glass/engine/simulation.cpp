@@ -1,0 +1,28 @@
+#include "spin_glass/engine/simulation.hpp"
+
+#include <string>
+
+#include "app/invalid_input.hpp"
+
+namespace psflip::spin_glass {
+
+void Simulation::resume(std::int64_t, const State&, const GiveWord&) {
+  throw InvalidInput("the random streams of this engine cannot be continued");
+}
+
+void check_resumed(const Problem& problem, std::int64_t half_sweeps, const State& state) {
+  if (half_sweeps < 0) {
+    throw InvalidInput("a run cannot go on after " + std::to_string(half_sweeps) + " half-sweeps");
+  }
+  const std::int64_t spins = problem.samples * problem.replicas * sites(problem);
+  if (state.size != problem.size || state.samples != problem.samples || state.replicas != problem.replicas ||
+      std::ssize(state.spins) != spins) {
+    throw InvalidInput("a state of " + std::to_string(state.spins.size()) +
+                       " spins, L = " + std::to_string(state.size) + ", " + std::to_string(state.samples) +
+                       " samples, " + std::to_string(state.replicas) + " replicas: the problem has " +
+                       std::to_string(spins) + ", L = " + std::to_string(problem.size) + ", " +
+                       std::to_string(problem.samples) + ", " + std::to_string(problem.replicas));
+  }
+}
+
+}  // namespace psflip::spin_glass

@@ -1,0 +1,117 @@
+#include "spin_glass/model/problem.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <string>
+
+#include "app/invalid_input.hpp"
+#include "spin_glass/model/disorder.hpp"
+
+namespace psflip::spin_glass {
+namespace {
+
+std::string text(double value) {
+  char buffer[32];
+  std::snprintf(buffer, sizeof buffer, "%.15g", value);
+  return buffer;
+}
+
+void check_given_couplings(const Problem& problem) {
+  const auto& given = *problem.given_couplings;
+  if (static_cast<std::int64_t>(given.size()) != problem.samples) {
+    throw InvalidInput("couplings are given for " + std::to_string(given.size()) + " samples: the problem has " +
+                       std::to_string(problem.samples));
+  }
+  for (const std::vector<Coupling>& sample : given) {
+    if (static_cast<std::int64_t>(sample.size()) != 3 * sites(problem)) {
+      throw InvalidInput("a sample has " + std::to_string(sample.size()) + " couplings: with --size " +
+                         std::to_string(problem.size) + " it takes " + std::to_string(3 * sites(problem)));
+    }
+    if (std::ranges::any_of(sample, [](Coupling j) { return j != 1 && j != -1; })) {
+      throw InvalidInput("a coupling is neither 1 nor -1");
+    }
+  }
+}
+
+}  // namespace
+
+std::string_view name(Generator generator) {
+  constexpr std::string_view names[] = {"minstd",        "parisi-rapuano", "mt19937",      "philox",
+                                        "curand-xorwow", "curand-philox",  "curand-mtgp32"};
+  return names[static_cast<int>(generator)];
+}
+
+std::string_view name(Start start) { return start == Start::random ? "random" : "ordered"; }
+
+std::int64_t period(Generator generator) {
+  switch (generator) {
+    case Generator::minstd:
+      return (std::int64_t{1} << 31) - 2;
+    case Generator::philox:
+      return std::int64_t{1} << 34;  // 32 bits of its counter number the quadruples
+    default:
+      return std::int64_t{1} << 62;
+  }
+}
+
+void check(const Problem& problem) {
+  if (problem.size < smallest_size || problem.size > largest_size || problem.size % 2 != 0) {
+    throw InvalidInput("--size is " + std::to_string(problem.size) + ": allowed are even numbers from " +
+                       std::to_string(smallest_size) + " to " + std::to_string(largest_size));
+  }
+  if (!std::isfinite(problem.beta) || problem.beta < 0) {
+    throw InvalidInput("--beta is " + text(problem.beta) + ": allowed are finite numbers from 0");
+  }
+  const auto at_least_one = [](const char* option, std::int64_t value) {
+    constexpr std::int64_t most = 1 << 24;  // more would not fit into any memory
+    if (value < 1 || value > most) {
+      throw InvalidInput(std::string(option) + " is " + std::to_string(value) + ": allowed are 1 to " +
+                         std::to_string(most));
+    }
+  };
+  at_least_one("--samples", problem.samples);
+  at_least_one("--replicas", problem.replicas);
+  at_least_one("--samples-per-stream", problem.samples_per_stream);
+  if (!(problem.ferromagnetic_fraction >= 0 && problem.ferromagnetic_fraction <= 1)) {
+    throw InvalidInput("--ferromagnetic-fraction is " + text(problem.ferromagnetic_fraction) + ": allowed are 0 to 1");
+  }
+  if (problem.given_couplings) {
+    check_given_couplings(problem);
+  }
+}
+
+std::vector<Coupling> sample_couplings(const Problem& problem, std::int64_t sample) {
+  if (problem.given_couplings) {
+    return (*problem.given_couplings)[sample];
+  }
+  std::vector<Coupling> couplings(3 * sites(problem));
+  const std::uint64_t probability = units_of_probability(problem.ferromagnetic_fraction);
+  for (std::size_t bond = 0; bond < couplings.size(); ++bond) {
+    couplings[bond] = is_ferromagnetic(problem.seed, sample, static_cast<std::int64_t>(bond), probability) ? 1 : -1;
+  }
+  return couplings;
+}
+
+std::vector<Spin> start_spins(const Problem& problem, std::int64_t sample, std::int64_t replica) {
+  std::vector<Spin> spins(sites(problem), 1);
+  if (problem.start == Start::random) {
+    for (std::size_t s = 0; s < spins.size(); ++s) {
+      spins[s] = starts_up(problem.seed, sample, replica, static_cast<std::int64_t>(s)) ? 1 : -1;
+    }
+  }
+  return spins;
+}
+
+Thresholds thresholds(double beta, Generator generator) {
+  const double values = generator == Generator::minstd ? 0x1p31 - 2 : 0x1p32;
+  Thresholds result{};
+  for (int unsatisfied = 0; unsatisfied < 3; ++unsatisfied) {
+    const double energy = 12 - 4 * unsatisfied;
+    result.of[unsatisfied] =
+        static_cast<std::uint32_t>(std::min(std::floor(std::exp(-beta * energy) * values), 0x1p32 - 1));
+  }
+  return result;
+}
+
+}  // namespace psflip::spin_glass

@@ -1,0 +1,184 @@
+#include "spin_glass/run/report.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <variant>
+#include <vector>
+
+#include "spin_glass/engine/platforms.hpp"
+#include "spin_glass/run/options.hpp"
+#include "spin_glass/run/run_files.hpp"
+
+namespace psflip::spin_glass {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+double spins(const Problem& problem) {
+  return static_cast<double>(problem.samples) * static_cast<double>(problem.replicas) *
+         static_cast<double>(sites(problem));
+}
+
+double ps_per_flip(const Run& run, const Result& result) {
+  return 1e12 * result.seconds / static_cast<double>(run.sweeps) / spins(run.problem);
+}
+
+template <class T>
+Json or_null(const std::optional<T>& value) {
+  return value ? Json(*value) : Json();
+}
+
+Json launch_json(const Launch& launch) {
+  Json json = Json::object();
+  for (const LaunchField& field : launch_fields()) {
+    const std::optional<std::string> value = field.get(launch);
+    json[field.name] = value ? json_value(field, *value) : Json();
+  }
+  return json;
+}
+
+Json problem_json(const Run& run) {
+  const Problem& problem = run.problem;
+  const bool given = !run.coupling_files.empty();
+  return {
+      {"size", problem.size},
+      {"beta", problem.beta},
+      {"temperature", or_null(run.temperature)},
+      {"sweeps", run.sweeps},
+      {"samples", problem.samples},
+      {"replicas", problem.replicas},
+      {"samples_per_stream", problem.samples_per_stream},
+      {"generator", name(problem.generator)},
+      {"seed", problem.seed},
+      {"start", name(problem.start)},
+      {"ferromagnetic_fraction", given ? Json() : Json(problem.ferromagnetic_fraction)},
+      {"couplings", given ? Json(run.coupling_files) : Json()},
+      {"couplings_hash", run.couplings_hash},
+      {"measure", run.measure},
+  };
+}
+
+Json averages_json(const std::vector<AveragesAt>& averages, bool correlations) {
+  Json rows = Json::array();
+  const std::vector<std::string> columns = average_columns(correlations);
+  for (const AveragesAt& at : averages) {
+    Json row = Json::object();
+    const std::vector<ResultTable::Cell> cells = average_row(at, correlations);
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+      row[columns[i]] = as_json(cells[i]);
+    }
+    rows.push_back(row);
+  }
+  return rows;
+}
+
+std::string counted(std::int64_t count, const std::string& what) {
+  return std::to_string(count) + ' ' + what + (count == 1 ? "" : "s");
+}
+
+/// "-1.6454(11)": the value with the error of its last digits, or the value alone if there is no error.
+std::string with_error(const Average& average) {
+  char text[64];
+  const double error = average.error.value_or(0);
+  if (error > 0) {
+    const int decimals = std::max(0, 1 - static_cast<int>(std::floor(std::log10(error))));  // two digits of the error
+    std::snprintf(text, sizeof text, "%.*f(%.0f)", decimals, average.value, std::round(error * std::pow(10, decimals)));
+  } else {
+    std::snprintf(text, sizeof text, "%.5g", average.value);
+  }
+  return text;
+}
+
+void report_averages(std::ostream& out, const std::vector<AveragesAt>& averages, bool correlations) {
+  const auto print = [&](const std::string& text, std::size_t width) {
+    out << std::string(width - std::min(width, text.size()), ' ') << text;
+  };
+  out << "averages over samples; in brackets: the error of the last digits\n";
+  print("sweep", 10);
+  for (const std::string_view quantity : average_names(correlations)) {
+    print(std::string(quantity), 15);
+  }
+  out << '\n';
+  for (const AveragesAt& at : averages) {
+    print(std::to_string(at.sweep), 10);
+    for (const std::optional<Average>& average : average_values(at, correlations)) {
+      print(average ? with_error(*average) : "-", 15);
+    }
+    out << '\n';
+  }
+}
+
+}  // namespace
+
+Json header_json(const Run& run, const DeviceReport& device, const Launch& launch) {
+  return {
+      {"program", "spin_glass"},
+      {"stage", stage()},
+      {"problem", problem_json(run)},
+      {"device", {{"name", device.name}, {"platform", device.platform}, {"index", device.index}}},
+      {"launch", launch_json(launch)},
+  };
+}
+
+Json result_json(const Run& run, const Result& result) {
+  Json object = header_json(run, result.device, result.launch);
+  if (!result.remark.empty()) {
+    object["remark"] = result.remark;
+  }
+  object["seconds"] = result.seconds;
+  object["ps_per_flip"] = run.sweeps > 0 ? Json(ps_per_flip(run, result)) : Json();
+  object["hash"] = result.hash;
+  object["magnetisation"] = result.magnetisation;
+  object["energy"] = result.energy;
+  object["magnetisation_per_site"] = static_cast<double>(result.magnetisation) / spins(run.problem);
+  object["energy_per_site"] = static_cast<double>(result.energy) / spins(run.problem);
+  object["averages"] = averages_json(result.averages, run.correlations);
+  return object;
+}
+
+void report_device(std::ostream& out, const DeviceReport& device, const std::string& remark) {
+  out << "device      " << device.name << " (" << device.platform << ' ' << device.index << "), stage " << stage()
+      << '\n';
+  if (!remark.empty()) {
+    out << "            " << remark << '\n';
+  }
+  out << std::flush;
+}
+
+void report(std::ostream& out, const Run& run, const Result& result) {
+  const Problem& problem = run.problem;
+  out << "problem     " << problem.size << " x " << problem.size << " x " << problem.size << " spins, "
+      << counted(problem.samples, "sample") << " of " << counted(problem.replicas, "replica") << ", "
+      << counted(run.sweeps, "sweep") << " at beta = " << problem.beta;
+  if (run.temperature) {
+    out << " (T = " << *run.temperature << ")";
+  }
+  out << ", " << name(problem.generator) << ", seed " << problem.seed << ", " << name(problem.start) << " start\n";
+  out << "couplings   ";
+  if (run.coupling_files.empty()) {
+    out << "random, P(+1) = " << problem.ferromagnetic_fraction << ", ";
+  }
+  for (const std::string& path : run.coupling_files) {
+    out << path << ", ";
+  }
+  out << "hash " << run.couplings_hash << '\n';
+  if (!values_of(result.launch).empty()) {
+    out << "launch      " << in_words(result.launch) << '\n';
+  }
+  if (run.sweeps > 0) {
+    out << "time        " << 1e3 * result.seconds / static_cast<double>(run.sweeps) << " ms per sweep, "
+        << ps_per_flip(run, result) << " ps per flip\n";
+  }
+  out << "hash        " << result.hash << '\n';
+  out << "M           " << result.magnetisation << " (" << static_cast<double>(result.magnetisation) / spins(problem)
+      << " per site)\n";
+  out << "E           " << result.energy << " (" << static_cast<double>(result.energy) / spins(problem)
+      << " per site)\n\n";
+  report_averages(out, result.averages, run.correlations);
+}
+
+}  // namespace psflip::spin_glass

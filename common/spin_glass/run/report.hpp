@@ -1,0 +1,23 @@
+/// What a run says on standard output: a report to read, or one JSON object.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <ostream>
+#include <string>
+
+#include "spin_glass/run/run.hpp"
+
+namespace psflip::spin_glass {
+
+/// What is known before the first sweep, and what files and the JSON object begin with: program, stage, the whole
+/// problem, device, launch.
+nlohmann::ordered_json header_json(const Run& run, const DeviceReport& device, const Launch& launch);
+
+/// The header and the result.
+nlohmann::ordered_json result_json(const Run& run, const Result& result);
+
+/// `remark`: that of the engine.
+void report_device(std::ostream& out, const DeviceReport& device, const std::string& remark);
+void report(std::ostream& out, const Run& run, const Result& result);
+
+}  // namespace psflip::spin_glass

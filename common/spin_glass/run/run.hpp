@@ -1,0 +1,44 @@
+/// What a run of the program `spin_glass` is, and what comes out of it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "gpu/device.hpp"
+#include "spin_glass/engine/simulation.hpp"
+#include "spin_glass/model/averages.hpp"
+#include "spin_glass/model/problem.hpp"
+
+namespace psflip::spin_glass {
+
+struct Run {
+  Problem problem;
+  std::optional<double> temperature;          ///< as asked for, or 1 / beta; none for beta = 0
+  std::int64_t sweeps;                        ///< 0 or more
+  std::string measure;                        ///< the rule (schedule.hpp)
+  bool correlations = false;                  ///< whether they are measured, too
+  std::vector<std::string> coupling_files{};  ///< the given couplings' origin, one a sample
+  std::string couplings_hash{};               ///< 16 hexadecimal digits
+};
+
+struct AveragesAt {
+  std::int64_t sweep;
+  Averages averages;
+  std::optional<Correlations> correlations{};
+};
+
+/// What came out so far; at the end, of the whole run.
+struct Result {
+  DeviceReport device{};
+  Launch launch{};
+  std::string remark{};            ///< of the engine
+  double seconds = 0;              ///< of the device, for all sweeps
+  std::string hash{};              ///< of the last state: 16 hexadecimal digits
+  std::int64_t energy = 0;         ///< at the last measurement, summed over samples and replicas
+  std::int64_t magnetisation = 0;  ///< likewise
+  std::vector<AveragesAt> averages{};
+};
+
+}  // namespace psflip::spin_glass

@@ -1,0 +1,176 @@
+#include "spin_glass/run/run_files.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <string_view>
+#include <system_error>
+
+#include "app/invalid_input.hpp"
+#include "spin_glass/model/edge_list.hpp"
+
+namespace psflip::spin_glass {
+namespace {
+
+void refuse_twins(const std::vector<std::string>& paths) {
+  std::vector<std::filesystem::path> seen;
+  for (const std::string& path : paths) {
+    std::error_code ignored;  // what cannot be opened is refused with its reason when it is opened
+    const std::filesystem::path resolved =
+        std::filesystem::weakly_canonical(std::filesystem::absolute(path, ignored), ignored);
+    if (!resolved.empty() && std::ranges::count(seen, resolved) > 0) {
+      throw InvalidInput(path + ": the same file for two purposes; they need two");
+    }
+    seen.push_back(resolved);
+  }
+}
+
+std::vector<std::string> state_columns(std::int64_t replicas) {
+  std::vector<std::string> columns{"sweep", "sample", "replica", "energy", "magnetisation"};
+  for (std::int64_t b = 1; b < replicas; ++b) {
+    columns.push_back("overlap_" + std::to_string(b));
+  }
+  return columns;
+}
+
+}  // namespace
+
+RunFiles::RunFiles(const Paths& paths, std::int64_t samples) {
+  const auto wanted = static_cast<std::int64_t>(paths.couplings.size());
+  if (wanted > 0 && wanted != samples) {
+    throw InvalidInput("--write-couplings has " + std::to_string(wanted) + (wanted == 1 ? " file" : " files") +
+                       ": it takes one for each sample, and there are " + std::to_string(samples));
+  }
+  std::vector<std::string> all_paths = paths.couplings;
+  all_paths.insert(all_paths.end(), paths.others.begin(), paths.others.end());
+  for (const auto& path : {paths.states, paths.averages, paths.correlations}) {
+    if (path) {
+      all_paths.push_back(*path);
+    }
+  }
+  refuse_twins(all_paths);
+  if (paths.states) {
+    states_.emplace("--output", *paths.states);
+  }
+  if (paths.averages) {
+    averages_.emplace("--averages", *paths.averages);
+  }
+  if (paths.correlations) {
+    correlations_.emplace("--correlations", *paths.correlations);
+  }
+  for (const std::string& path : paths.couplings) {
+    couplings_.emplace_back(path);
+  }
+}
+
+bool RunFiles::writes_standard_output() const {
+  const auto writes = [](const std::optional<ResultTable>& table) {
+    return table && table->file().is_standard_output();
+  };
+  return writes(states_) || writes(averages_) || writes(correlations_) ||
+         std::ranges::any_of(couplings_, [](const OutputFile& file) { return file.is_standard_output(); });
+}
+
+void RunFiles::begin(const ResultTable::Header& header, const Problem& problem) {
+  std::int64_t sample = 0;
+  for (OutputFile& file : couplings_) {
+    write_edge_list(file, {problem.size, sample_couplings(problem, sample++)});
+  }
+  if (states_) {
+    states_->write_header(header, state_columns(problem.replicas));
+  }
+  flush();
+}
+
+void RunFiles::add(std::int64_t sweep, std::int64_t sample, const SampleObservables& observables) {
+  if (!states_) {
+    return;
+  }
+  const auto replicas = static_cast<std::int64_t>(observables.energies.size());
+  for (std::int64_t a = 0; a < replicas; ++a) {
+    std::vector<ResultTable::Cell> row{sweep, sample, a, observables.energies[a], observables.magnetisations[a]};
+    row.resize(row.size() + replicas - 1);
+    for (std::int64_t b = a + 1; b < replicas; ++b) {
+      row[4 + b] = observables.overlaps[pair_index(replicas, a, b)];
+    }
+    states_->write_row(row);
+  }
+}
+
+void RunFiles::flush() {
+  if (states_) {
+    states_->file().flush();
+  }
+}
+
+void RunFiles::end(const ResultTable::Header& header, const std::vector<AveragesAt>& averages) {
+  if (states_) {
+    states_->write_end();
+  }
+  if (averages_) {
+    averages_->write_header(header, average_columns(correlations_.has_value()));
+    for (const AveragesAt& at : averages) {
+      averages_->write_row(average_row(at, correlations_.has_value()));
+    }
+    averages_->write_end();
+  }
+  if (correlations_) {
+    correlations_->write_header(header, {"sweep", "r", "c4", "c4_error"});
+    for (const AveragesAt& at : averages) {
+      const std::vector<Average>& c4 = at.correlations->c4;
+      for (std::int64_t r = 0; r < std::ssize(c4); ++r) {
+        correlations_->write_row(
+            {at.sweep, r, c4[r].value, c4[r].error ? ResultTable::Cell(*c4[r].error) : ResultTable::Cell()});
+      }
+    }
+    correlations_->write_end();
+  }
+  // All are written before any appears.
+  if (states_) {
+    states_->file().commit();
+  }
+  if (averages_) {
+    averages_->file().commit();
+  }
+  if (correlations_) {
+    correlations_->file().commit();
+  }
+  for (OutputFile& file : couplings_) {
+    file.commit();
+  }
+}
+
+std::vector<std::string_view> average_names(bool correlations) {
+  std::vector<std::string_view> names(averaged_names.begin(), averaged_names.end());
+  if (correlations) {
+    names.push_back("xi_12");
+  }
+  return names;
+}
+
+std::vector<std::optional<Average>> average_values(const AveragesAt& at, bool correlations) {
+  std::vector<std::optional<Average>> values(at.averages.begin(), at.averages.end());
+  if (correlations) {
+    values.push_back(at.correlations->xi_12);
+  }
+  return values;
+}
+
+std::vector<std::string> average_columns(bool correlations) {
+  std::vector<std::string> columns{"sweep"};
+  for (const std::string_view quantity : average_names(correlations)) {
+    columns.emplace_back(quantity);
+    columns.push_back(std::string(quantity) + "_error");
+  }
+  return columns;
+}
+
+std::vector<ResultTable::Cell> average_row(const AveragesAt& at, bool correlations) {
+  std::vector<ResultTable::Cell> row{at.sweep};
+  for (const std::optional<Average>& average : average_values(at, correlations)) {
+    row.push_back(average ? ResultTable::Cell(average->value) : ResultTable::Cell());
+    row.push_back(average && average->error ? ResultTable::Cell(*average->error) : ResultTable::Cell());
+  }
+  return row;
+}
+
+}  // namespace psflip::spin_glass

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <cstdint>
+#include <list>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "app/output_file.hpp"
+#include "spin_glass/model/observables.hpp"
+#include "spin_glass/run/result_table.hpp"
+#include "spin_glass/run/run.hpp"
+
+namespace psflip::spin_glass {
+
+/// The files that a run writes, where they are asked for. They are opened before any computing and appear together.
+/// What goes wrong is an InvalidInput.
+class RunFiles {
+ public:
+  struct Paths {
+    std::optional<std::string> states;          ///< --output
+    std::optional<std::string> averages;        ///< --averages
+    std::vector<std::string> couplings;         ///< --write-couplings: none, or one for each sample
+    std::optional<std::string> correlations{};  ///< --correlations
+    std::vector<std::string> others{};          ///< what else the run writes or reads, and these must not be
+  };
+
+  /// Refuses one file for two purposes, and a number of files for couplings other than `samples`.
+  RunFiles(const Paths& paths, std::int64_t samples);
+
+  bool writes_standard_output() const;
+
+  /// What is known before the first sweep.
+  void begin(const ResultTable::Header& header, const Problem& problem);
+  /// A row for every replica of a sample. overlap_b is the overlap with replica b, in the rows of the replicas before
+  /// b.
+  void add(std::int64_t sweep, std::int64_t sample, const SampleObservables& observables);
+  /// Sends to the system what was added: a full disk then ends a run at once, not after its last sweep.
+  void flush();
+  /// Writes the rest and puts all files in their places.
+  void end(const ResultTable::Header& header, const std::vector<AveragesAt>& averages);
+
+ private:
+  std::optional<ResultTable> states_;
+  std::optional<ResultTable> averages_;
+  std::optional<ResultTable> correlations_;
+  std::list<OutputFile> couplings_;
+};
+
+/// The columns of averages: "sweep", then every quantity and its error ("e", "e_error", ...), and the same of "xi_12"
+/// if the run measures correlations.
+std::vector<std::string> average_columns(bool correlations);
+/// A row of them. What there is not, is an empty cell.
+std::vector<ResultTable::Cell> average_row(const AveragesAt& at, bool correlations);
+/// The quantities of a row, named as the columns are.
+std::vector<std::string_view> average_names(bool correlations);
+std::vector<std::optional<Average>> average_values(const AveragesAt& at, bool correlations);
+
+}  // namespace psflip::spin_glass

@@ -1,0 +1,112 @@
+#include "spin_glass/run/simulate.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "app/progress.hpp"
+#include "app/state_hash.hpp"
+#include "spin_glass/model/averages.hpp"
+#include "spin_glass/model/observables.hpp"
+
+namespace psflip::spin_glass {
+namespace {
+
+/// The couplings of the samples, made when somebody asks for them, and kept.
+class Couplings {
+ public:
+  explicit Couplings(const Problem& problem) : problem_(problem), made_(problem.samples) {}
+
+  const std::vector<Coupling>& operator[](std::int64_t sample) {
+    if (problem_.given_couplings) {
+      return (*problem_.given_couplings)[sample];
+    }
+    if (made_[sample].empty()) {
+      made_[sample] = sample_couplings(problem_, sample);
+    }
+    return made_[sample];
+  }
+
+ private:
+  const Problem& problem_;
+  std::vector<std::vector<Coupling>> made_;
+};
+
+/// Measures the state of now: rows to the files, sums and averages to the result.
+void measure(const Simulation& simulation, const Run& run, std::int64_t sweep, Couplings& couplings, RunFiles& files,
+             Checkpointer* checkpointer, Result& result) {
+  const Problem& problem = run.problem;
+  const std::optional<std::vector<SampleObservables>> observed = simulation.observe(run.correlations);
+  const State state = observed ? State{} : simulation.state();
+  Averager averager(problem);
+  result.energy = result.magnetisation = 0;
+  for (std::int64_t sample = 0; sample < problem.samples; ++sample) {
+    const SampleObservables observables =
+        observed ? (*observed)[sample] : observe(state, sample, couplings[sample], run.correlations);
+    averager.add(observables);
+    for (std::int64_t replica = 0; replica < problem.replicas; ++replica) {
+      result.energy += observables.energies[replica];
+      result.magnetisation += observables.magnetisations[replica];
+    }
+    files.add(sweep, sample, observables);
+    if (checkpointer != nullptr) {
+      checkpointer->add(sweep, sample, observables);
+    }
+  }
+  files.flush();
+  if (checkpointer != nullptr) {
+    checkpointer->flush();
+  }
+  result.averages.push_back({sweep, averager.averages(), averager.correlations()});
+}
+
+std::string hash_of_state(const Simulation& simulation) {
+  StateHash hash;
+  simulation.take_state([&](std::span<const Spin> spins) {
+    for (const Spin spin : spins) {
+      hash.add(spin > 0);
+    }
+  });
+  return hex(hash.value());
+}
+
+}  // namespace
+
+void simulate(Simulation& simulation, const Run& run, const Schedule& schedule, RunFiles& files,
+              Checkpointer* checkpointer, Result& result) {
+  Couplings couplings(run.problem);
+  std::int64_t done = simulation.half_sweeps() / 2;
+  std::int64_t measured = result.averages.empty() ? -1 : result.averages.back().sweep;
+  Progress progress("sweeps", run.sweeps, done);
+  const auto advance = [&](std::int64_t sweeps) { return simulation.advance(2 * sweeps); };
+  std::function<bool()> pause;
+  if (checkpointer != nullptr) {
+    pause = [&] { return checkpointer->is_due(progress.done()); };
+  }
+  while (measured < run.sweeps) {
+    const std::int64_t next = schedule.after(measured);
+    if (done < next) {
+      const std::int64_t stop = checkpointer != nullptr ? std::min(next, checkpointer->next(done)) : next;
+      result.seconds += progress.work(stop - done, advance, pause);
+      done = progress.done();
+    }
+    if (done == next) {
+      measure(simulation, run, done, couplings, files, checkpointer, result);
+      measured = done;
+    }
+    if (checkpointer != nullptr && measured < run.sweeps && checkpointer->is_due(done)) {
+      checkpointer->save(simulation, result, done);
+      checkpointer->end_if_interrupted(done);
+    }
+  }
+  if (checkpointer != nullptr) {
+    checkpointer->save(simulation, result, done);
+  }
+  result.hash = hash_of_state(simulation);
+}
+
+}  // namespace psflip::spin_glass
