@@ -15,7 +15,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "common/tools"))
-from stages import Failure, progress, refuse  # noqa: E402
+import table  # noqa: E402
+from options import comma_list, positive, whole  # noqa: E402
+from stages import Failure, last_line, progress, refuse  # noqa: E402
 
 LARGEST_PULL = 4
 
@@ -77,8 +79,7 @@ def simulate(program, folder, name, options, outputs=(), launch=()):
         except OSError as error:
             raise Failure(f"{program}: {error.strerror}") from None
         if done.returncode != 0:
-            reason = (done.stderr.strip().splitlines() or [f"it ended with code {done.returncode}"])[-1]
-            raise Failure(f"{name}: {reason}")
+            raise Failure(f"{name}: {last_line(done.stderr, done.returncode)}")
         for file in (checkpoint, checkpoint.with_name(checkpoint.name + ".rows")):
             file.unlink(missing_ok=True)  # of a finished run; a large one
         progress("")
@@ -199,9 +200,7 @@ def in_words(value, error):
 
 
 def print_table(headings, body):
-    widths = [max(len(line[i]) for line in [headings, *body]) for i in range(len(headings))]
-    for line in [headings, ["-" * width for width in widths], *body]:
-        print("  ".join(text.ljust(width) for text, width in zip(line, widths)).rstrip())
+    print(table.aligned(headings, body, [False] * len(headings), rule=True))
 
 
 def print_comparisons(comparisons):
@@ -278,26 +277,6 @@ def read(file, name):
 # ---- Command lines
 
 
-def whole_number(least):
-    def parse(text):
-        if not re.fullmatch(r"\d{1,12}", text) or int(text) < least:
-            raise argparse.ArgumentTypeError(f"{text}; it must be a whole number, at least {least}")
-        return int(text)
-
-    return parse
-
-
-def numbers(text):
-    """Positive numbers with commas between them."""
-    try:
-        found = [float(one) for one in text.split(",")]
-    except ValueError:
-        found = []
-    if not found or not all(math.isfinite(one) and one > 0 for one in found):
-        raise argparse.ArgumentTypeError(f"{text}; it must be positive numbers with commas between them")
-    return found
-
-
 def parser(description, *, size, samples, sweeps, measure, temperatures):
     """The options that all scripts have, with a script's defaults."""
     result = argparse.ArgumentParser(
@@ -313,18 +292,18 @@ def parser(description, *, size, samples, sweeps, measure, temperatures):
         help="spin_glass of any stage (build/07_amsc/spin_glass)")  # fmt: skip
     add("--folder", type=Path, required=True, metavar="DIR", help="for the files and checkpoints of the runs")
     add("--json", type=Path, required=True, metavar="FILE", help="the result")
-    add("--size", type=whole_number(4), default=size, metavar="L", help=f"({size})")
-    add("--samples", type=whole_number(1), default=samples, metavar="M", help=f"of each run ({samples})")
-    add("--samples-per-stream", type=whole_number(1), default=32, metavar="W",
+    add("--size", type=whole(4), default=size, metavar="L", help=f"({size})")
+    add("--samples", type=whole(1), default=samples, metavar="M", help=f"of each run ({samples})")
+    add("--samples-per-stream", type=whole(1), default=32, metavar="W",
         help="share their draws; errors are over groups of them (32)")  # fmt: skip
-    add("--replicas", type=whole_number(2), default=4, metavar="R", help="(4)")
-    add("--sweeps", type=whole_number(1), default=sweeps, metavar="N", help=f"({sweeps})")
+    add("--replicas", type=whole(2), default=4, metavar="R", help="(4)")
+    add("--sweeps", type=whole(1), default=sweeps, metavar="N", help=f"({sweeps})")
     add("--measure", default=measure, help=f"measuring times ({measure})")
     add("--generator", default="philox", help="(philox)")
-    add("--seed", type=whole_number(0), default=1, metavar="S", help="of the first run; each has its own (1)")
-    add("--temperatures", type=numbers, default=temperatures, metavar="T,...",
+    add("--seed", type=whole(0), default=1, metavar="S", help="of the first run; each has its own (1)")
+    add("--temperatures", type=comma_list(positive), default=temperatures, metavar="T,...",
         help=f"({','.join(f'{one:g}' for one in temperatures)})")  # fmt: skip
-    add("--jobs", type=whole_number(1), default=1, metavar="N", help="runs at a time (1)")
+    add("--jobs", type=whole(1), default=1, metavar="N", help="runs at a time (1)")
     add("launch", nargs="*", metavar="-- ...", help=argparse.SUPPRESS)
     return result
 
@@ -356,15 +335,3 @@ def problem(options, temperature, seed, **more):
         "measure": options.measure,
         **more,
     }
-
-
-def call(main, name):
-    """Runs a script: 0 and 1 are its verdict, 2 is bad input."""
-    try:
-        sys.exit(main(sys.argv[1:]))
-    except Failure as failure:
-        progress("")
-        print(f"{name}: {failure}", file=sys.stderr)
-        sys.exit(2)
-    except KeyboardInterrupt:
-        sys.exit(130)

@@ -17,10 +17,10 @@ import subprocess
 from pathlib import Path
 
 import stages
-import words
 from build import build_if_configured
+from measure import words
 from models import MAJORITY, SPIN_GLASS, model_of
-from stages import ROOT, Failure, run_tool
+from stages import ROOT, Failure, as_words, last_line, run_tool
 
 METRICS = {
     "microseconds": "gpu__time_duration.sum",
@@ -70,7 +70,7 @@ def profile_command(command, kernel_regex, launch_skip, launch_count):
         raise Failure("there is no ncu here; it comes with the CUDA toolkit") from None
     lines = [line for line in done.stdout.splitlines() if line.startswith('"')]
     if done.returncode != 0 or len(lines) != 2 + launch_count:  # names, units, and the values of every launch
-        raise Failure(f"{name}: ncu: {((done.stdout + done.stderr).strip().splitlines() or ['no output'])[-1]}")
+        raise Failure(f"{name}: ncu: {last_line(done.stdout + done.stderr, done.returncode)}")
     names, units, *launches = csv.reader(io.StringIO("\n".join(lines)))
     counters = {}
     for key, metric in METRICS.items():
@@ -91,10 +91,7 @@ def profile(stage, device, problem, launch):
     else:  # the benchmark warms up by as many sweeps as it times; the program would also measure energies
         command, settings["sweeps"] = [stage.benchmark, "--unchecked", "--benchmark_filter=spin_glass"], 1
         settings["repetitions"] = 1
-    for name, value in settings.items():
-        if value is not None:
-            command += ["--" + name.replace("_", "-"), value]
-    return profile_command(command, "update", launch_skip=2, launch_count=1)
+    return profile_command([*command, *as_words(settings)], "update", launch_skip=2, launch_count=1)
 
 
 LAUNCH = {
@@ -133,11 +130,9 @@ def profile_kernel(stage, device, point):
     command = [stage.benchmark, "--unchecked", "--benchmark_filter=spin_glass", "--device", device]
     settings = {name: point[name] for name in ("size", "samples", "replicas", *SPIN_GLASS.launch) if name in point}
     settings |= {"samples_per_stream": min(words.WIDEST, point["samples"]), "sweeps": sweeps, "repetitions": 1}
-    for name, value in settings.items():
-        if value is not None:
-            command += ["--" + name.replace("_", "-"), value]
     launches = 1 if many else 2  # as many for the warm-up
     flips = sweeps * SPIN_GLASS.spins(point)
+    command += as_words(settings)
     return {"flips": flips} | profile_command(command, "update", launch_skip=launches, launch_count=launches)
 
 

@@ -18,7 +18,8 @@ from pathlib import Path
 import build
 import compare
 import stages
-from comparison import Comparison, is_there
+from measure.comparison import Comparison, is_there
+from options import comma_list
 from stages import REFERENCE, ROOT, Failure, folders, models_of, refuse, run_tool
 
 RULE = 100  # columns
@@ -169,7 +170,7 @@ def option_parser():
     parser = argparse.ArgumentParser(prog="common/run --tour", description=__doc__, allow_abbrev=False,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
     parser.error = refuse
-    parser.add_argument("--stages", type=compare.comma_list(str), metavar="01,03", help="only these (all)")
+    parser.add_argument("--stages", type=comma_list(str), metavar="01,03", help="only these (all)")
     parser.add_argument("--device", default="auto", help="auto, cpu, gpu, or the number of a GPU")
     parser.add_argument("--no-measure", dest="measure", action="store_false", help="to read: build and time nothing")
     build.add_options(parser)

@@ -19,6 +19,7 @@ import tempfile
 import time
 from pathlib import Path
 
+import table
 from stages import ROOT, Failure, progress, refuse
 
 FORMAT = "psFlip way in, version 1"
@@ -168,6 +169,8 @@ def machine():
 
 COLUMNS = [("first row", "first_row"), ("2D table", "first_table"), ("both tables", "both_tables"), ("end", "end"),
            ("core seconds", "core_seconds"), ("steps", "steps"), ("objects", "objects")]  # fmt: skip
+HEADINGS = ["what", "nvcc", *(title for title, _ in COLUMNS)]
+NUMBERS = [False, False, *[True] * len(COLUMNS)]
 
 
 def cells(row):
@@ -190,18 +193,7 @@ def markdown(folder):
     result = json.loads((folder / "first_table.json").read_text())
     if result.get("format") != FORMAT:
         raise Failure(f"{folder.name}/first_table.json is no result of common/tools/first_table")
-    lines = ["| what | nvcc | " + " | ".join(title for title, _ in COLUMNS) + " |",
-             "| --- | --- |" + " --: |" * len(COLUMNS)]  # fmt: skip
-    lines += ["| " + " | ".join(cells(row)) + " |" for row in result["rows"]]
-    return "\n".join(lines) + f"\n\n{summary(result)}"
-
-
-def show(rows):
-    table = [["what", "nvcc", *(title for title, _ in COLUMNS)], *map(cells, rows)]
-    widths = [max(map(len, column)) for column in zip(*table)]
-    for line in table:
-        left = [text.ljust(width) for text, width in zip(line[:2], widths)]
-        print("  ".join(left + [text.rjust(width) for text, width in zip(line[2:], widths[2:])]).rstrip())
+    return f"{table.as_markdown(HEADINGS, map(cells, result['rows']), NUMBERS)}\n\n{summary(result)}"
 
 
 def options_of(arguments):
@@ -277,8 +269,5 @@ def main(arguments):
                         raise Failure(str(failure).replace(str(folder / "log"), str(kept))) from None
                     raise
                 shutil.rmtree(folder)
-    print()
-    show(rows.values())
-    print()
-    print(summary(result))
+    print(f"\n{table.aligned(HEADINGS, [cells(row) for row in rows.values()], NUMBERS)}\n\n{summary(result)}")
     return 0

@@ -21,9 +21,13 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+sys.path.insert(0, __file__.rsplit("/", 3)[0] + "/common/tools")
+
 import table
 from build import build_if_configured
-from stages import ROOT, Failure, progress, refuse, run_tool
+from options import comma_list, one_of
+from plots import save, subplots
+from stages import ROOT, Failure, last_line, progress, refuse, run_tool
 
 FORMAT = "psFlip linear solver, version 1"
 NAME = "linear_solver"
@@ -180,7 +184,7 @@ def call(program, options, device):
         done = subprocess.run(words, capture_output=True, text=True)
     except OSError:
         raise Failure(f"linear_solver is not built in {program.parents[2]} (it needs Eigen and SuiteSparse)") from None
-    message = (done.stderr.strip().splitlines() or [f"it ended with code {done.returncode}"])[-1]
+    message = last_line(done.stderr, done.returncode)
     if done.returncode == 2:
         return {"refused": message.removeprefix("linear_solver: ")}
     if done.returncode != 0:
@@ -353,7 +357,7 @@ def comparison_table(result):
 def remarks(result, experiment):
     found = result["experiments"][experiment]
     there = [row for row in found["rows"] if "refused" not in row["result"]]
-    text = f"On {result['device']['name']}, {max(row['date'] for row in there)}: `common/tools/linear_solver.py --experiments {experiment}"
+    text = f"On {result['device']['name']}, {max(row['date'] for row in there)}: `06_prng/linear_solver/linear_solver.py --experiments {experiment}"
     text += " --quick`. Toy sizes, of which the times mean nothing." if result["quick"] else "`."
     for kind in sorted({row["result"]["build_type"] for row in there} - {"release"}):
         text += f" {kind.upper()} build: the times mean nothing."
@@ -387,12 +391,13 @@ def markdown(folder, experiment):
     return as_text(result, experiment)
 
 
+TABLES = {"linear_solver": markdown}
+
+
 def draw(result, file):
     """True error against walks for each seeding, both axes logarithmic; and what chance alone would leave."""
-    from plots import plt, save  # needs matplotlib
-
     lines = puzzle_lines(result)
-    figure, axes = plt.subplots(figsize=(8, 5.5))
+    figure, axes = subplots(figsize=(8, 5.5))
     for number, (variant, line) in enumerate(lines.items()):
         axes.plot(list(line), [true for true, _ in line.values()], marker="osD^v<>"[number % 7], color=f"C{number}",
                   linewidth=1.2, markersize=5, label=variant)  # fmt: skip
@@ -407,18 +412,11 @@ def draw(result, file):
     save(figure, file)
 
 
-def names(text):
-    for part in text.split(","):
-        if part not in EXPERIMENTS:
-            raise argparse.ArgumentTypeError(f"{part}; allowed are {', '.join(EXPERIMENTS)}")
-    return list(dict.fromkeys(text.split(",")))
-
-
 def parse_options(arguments):
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.error = refuse
     add = parser.add_argument
-    add("--experiments", type=names, default=list(EXPERIMENTS), metavar="a,b,puzzle", help="only these (all)")
+    add("--experiments", type=comma_list(one_of(EXPERIMENTS)), default=list(EXPERIMENTS), metavar="a,b,puzzle", help="only these (all)")
     add("--quick", action="store_true", help="toy sizes: shows in seconds that everything runs")
     add("--device", default="auto", help="auto, cpu, gpu, or the number of a GPU")
     add("--output", type=Path, required=True, metavar="DIR",
@@ -426,6 +424,7 @@ def parse_options(arguments):
     add("--draw", action="store_true", help="print and draw what is there, run nothing")
     add("--build-dir", type=Path, default=ROOT / "build", help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
+    options.experiments = list(dict.fromkeys(options.experiments))
     options.program = options.build_dir / "06_prng/linear_solver/linear_solver"
     try:
         options.output.mkdir(parents=True, exist_ok=True)  # now, not after minutes of work

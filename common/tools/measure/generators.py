@@ -4,11 +4,12 @@ The number of samples is chosen so that all sizes have about as many spins. With
 more than the caches hold, and those of MT19937 (2496 bytes a site and sample) take 42 GB.
 """
 
+import statistics
+
 import table
-from comparison import (chosen_stages, fill_defaults, has_generators, probe, to_be_checked,
-                        wrong_bits)  # fmt: skip
+from measure.comparison import chosen_stages, fill_defaults, has_generators, probe, to_be_checked, wrong_bits
+from measure.sizes import make_point, read
 from models import CURAND_GENERATORS, SPIN_GLASS
-from sizes import make_point, read, write
 from stages import Failure, progress, run_benchmark
 
 SIZES = [8, 12, 16, 32, 48, 64, 128, 192, 256]
@@ -52,6 +53,17 @@ def relative_to_base(found):
     }
 
 
+def prepare(options):
+    """What measure() takes. Fills in what the user left open."""
+    reference, others = chosen_stages(SPIN_GLASS, options, STAGES)
+    stage, platform, generators, indexings = stage_with_generators(options, others)
+    gpu = platform == "gpu"
+    options.size = options.size or [size for size in SIZES if gpu or size <= LARGEST_ON_CPU]
+    options.spins = options.spins or (2**26 if gpu else 2**16)
+    options.repetitions = options.repetitions or 3
+    return options, fill_defaults(SPIN_GLASS, options, platform), reference, stage, generators, indexings
+
+
 def stage_with_generators(options, others):
     """The one stage that has several, where it runs, and those of its generators and indexings that are wished."""
     for stage in others:
@@ -76,7 +88,7 @@ def check(options, problem, reference, stage, generators, launches):
     return wrong, f"each other; stage 00 at L = {here['size']}"
 
 
-def measure_all(options, problem, reference, stage, generators, indexings):
+def measure(options, problem, reference, stage, generators, indexings):
     """A point for every size and launch that can be done, and what is wrong."""
     sites_per_thread = options.sites_per_thread or SPIN_GLASS.trials["sites_per_thread"]
     launches = {"indexing": indexings, "threads": options.threads, "sites_per_thread": sites_per_thread}
@@ -137,12 +149,13 @@ def remarks(points):
 
 
 def spins_in_words(points):
-    spins = sorted(int(point["samples"]) * int(point["replicas"]) * int(point["size"]) ** 3 for point in points)
-    return f"{spins[len(spins) // 2] / 1e6:.3g} million"
+    spins = (int(point["samples"]) * int(point["replicas"]) * int(point["size"]) ** 3 for point in points)
+    return f"{statistics.median_high(spins) / 1e6:.3g} million"
 
 
-def markdown(folder, sizes):
+def markdown(folder, *wished):
     """The README's table, for these L or all, from the CSV file in a folder of common/results."""
+    sizes = list(map(int, wished))
     points = read(folder / f"{NAME}.csv")
     missing = set(sizes) - {int(point["size"]) for point in points}
     if missing:
@@ -151,28 +164,11 @@ def markdown(folder, sizes):
     return f"{table.as_markdown(headings, rows, [False, False] + [True] * (len(headings) - 2))}\n\n{remarks(points)}"
 
 
-def main(options):
-    import draw
-
-    reference, others = chosen_stages(SPIN_GLASS, options, STAGES)
-    stage, platform, generators, indexings = stage_with_generators(options, others)
-    gpu = platform == "gpu"
-    options.size = options.size or [size for size in SIZES if gpu or size <= LARGEST_ON_CPU]
-    options.spins = options.spins or (2**26 if gpu else 2**16)
-    options.repetitions = options.repetitions or 3
-    problem = fill_defaults(SPIN_GLASS, options, platform)
-    options.generators.mkdir(parents=True, exist_ok=True)
-    points, wrong = measure_all(options, problem, reference, stage, generators, indexings)
-    if not points:
-        raise Failure(f"--generators: {wrong[0] if wrong else 'every launch was refused'}")
+def as_text(points, options):
     headings, rows = table_cells(points)
-    widths = [max(len(row[i]) for row in [headings, *rows]) for i in range(len(headings))]
-    for row in [headings, *rows]:
-        print("  ".join(cell.ljust(w) if i < 2 else cell.rjust(w) for i, (cell, w) in enumerate(zip(row, widths))))
-    print(f"\n{remarks(points)}")
-    for line in wrong:
-        print(f"*** WRONG RESULT *** {line}")
-    write(options.generators / f"{NAME}.csv", points)
-    print(f"\nwritten: {NAME}.csv")
-    draw.draw_if_possible(options.generators, f"{NAME}.csv")
-    return 1 if wrong else 0
+    return f"{table.aligned(headings, rows, [False, False] + [True] * (len(headings) - 2))}\n\n{remarks(points)}"
+
+
+def files(points):
+    """{name: rows of a CSV file}, the one to be drawn at last."""
+    return {f"{NAME}.csv": points}

@@ -11,7 +11,7 @@ from pathlib import Path
 import readme_tables
 import way_in
 
-TOOL = Path(__file__).with_name("first_table")
+TOOL = Path(__file__).parents[1] / "first_table"
 
 RUN = """#!/bin/bash
 set -e

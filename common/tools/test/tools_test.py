@@ -1,4 +1,4 @@
-"""Tests of the tools in this folder. ctest runs them (common.tools); by hand: python3 -m unittest tools_test."""
+"""Tests of the tools that measure and show. ctest runs them; by hand, in common/tools: python3 -m unittest test.tools_test."""
 
 import contextlib
 import importlib.util
@@ -17,21 +17,17 @@ from unittest import mock
 
 import build
 import compare
-import comparison
 import counters
 import draw
-import fake_benchmark
-import generators
 import readme_tables
-import sizes
 import stages
-import sweep
 import table
-import words
+from measure import comparison, generators, sizes, sweep, words
 from models import MAJORITY, SPIN_GLASS, model_of
 from stages import Failure
+from test import fake_benchmark
 
-TOOLS = Path(__file__).parent
+TOOLS = Path(__file__).parents[1]
 FAKE_00 = 100 + 3 * 6 + 1  # ms a step of the fake stage 00
 
 
@@ -44,7 +40,7 @@ class WithFolder(unittest.TestCase):
 
 def put_fake_benchmark(target):
     """Started by this very interpreter, and without site-packages."""
-    text = (TOOLS / "fake_benchmark.py").read_text()
+    text = Path(fake_benchmark.__file__).read_text()
     target.write_text(text.replace("#!/usr/bin/env python3", f"#!{sys.executable} -S", 1))
     target.chmod(0o755)
 
@@ -762,9 +758,7 @@ class Sweep(WithBuild):
         out = str(self.folder / "out")
         options = compare.parse_options(["--build-dir", str(self.folder), "--sweep", out, *arguments])
         options.builder = build.builder_for(options)
-        reference, others = sweep.chosen_stages(MAJORITY, options, sweep.STAGES)
-        options.storage, options.repetitions = ["int32"], 3
-        return sweep.measure_all(options, reference, others)
+        return sweep.measure(*sweep.prepare(options))
 
     def test_figure_4_has_a_row_a_shape_and_the_published_times_where_they_belong(self):
         points, wrong = self.sweep("--size", "10000,500", "--steps", "10")
@@ -798,11 +792,7 @@ class Sizes(WithBuild):
         out = str(self.folder / "out")
         options = compare.parse_options(["--build-dir", str(self.folder), "--sizes", out, *arguments])
         options.builder = build.builder_for(options)
-        reference, others = sizes.chosen_stages(SPIN_GLASS, options, sizes.STAGES)
-        _, settings = sizes.settings_of(options, others)
-        options.repetitions = 3
-        problem = sizes.fill_defaults(SPIN_GLASS, options, "cpu")
-        return sizes.measure_all(options, problem, reference, settings)
+        return sizes.measure(*sizes.prepare(options))
 
     def test_every_size_and_launch_has_a_point(self):
         points, wrong = self.measure("--size", "8,10", "--spins", str(4 * 1000 * 20))
@@ -832,7 +822,7 @@ class Sizes(WithBuild):
     def test_table(self):
         points, _ = self.measure("--size", "8,10", "--spins", "1", "--indexing", "sliced")
         file = self.folder / "sizes.csv"
-        sizes.write(file, points)
+        compare.write_csv(file, points)
         headings, rows = sizes.table_cells(sizes.read(file), [10])
         self.assertEqual(headings, ["L", *(f"05 sliced, s = {s}" for s in (1, 2, 4, 8))])
         self.assertEqual(rows, [["10", "6125.000", "5125.000", "-", "-"]])
@@ -1049,7 +1039,6 @@ class WithoutMatplotlib(WithBuild):
         for option, name in (("--sizes", "spin_glass_sizes"), ("--generators", "spin_glass_generators"),
                              ("--words", "spin_glass_words"), ("--sweep", "sweep")):  # fmt: skip
             with self.subTest(option), mock.patch.dict(sys.modules, {"matplotlib": None}):
-                sys.modules.pop("plots", None)
                 code, output = self.run_compare(option, str(self.folder / "out"), "--size", "8")
                 self.assertEqual(code, 0)
                 self.assertTrue((self.folder / f"out/{name}.csv").exists())
@@ -1277,12 +1266,12 @@ class ReadmeTables(WithBuild):
         self.write_counters(results / "spin_glass_counters.json")
         points = [{"size": size, "stage": "05_sliced", "indexing": "sliced", "sites_per_thread": 1, "ps_per_flip": 2.5}
                   for size in (8, 10)]  # fmt: skip
-        sizes.write(results / "spin_glass_sizes.csv", points)
+        compare.write_csv(results / "spin_glass_sizes.csv", points)
         point = {"stage": "06_prng", "indexing": "sliced", "samples": 2, "replicas": 4, "bytes_per_flip": 6.5,
                  "copy_gb_per_s": 1000}  # fmt: skip
         points = [point | {"size": 8, "generator": generator, "ps_per_flip": ps}
                   for generator, ps in (("minstd", 10), ("curand-xorwow", 35))]  # fmt: skip
-        sizes.write(results / "spin_glass_generators.csv", points)
+        compare.write_csv(results / "spin_glass_generators.csv", points)
         result = WordTables().result({"ps_per_flip": 0.125}, {"ps_per_flip": 0.25, "kernel": "update"})
         result |= {"wrong": [], "repetitions": 3, "temperature": 1.1, "command": "common/run", "date": "2026-01-01"}
         (results / "spin_glass_words.json").write_text(json.dumps(result))

@@ -11,12 +11,15 @@ import datetime
 import json
 import re
 import statistics
-import subprocess
+import sys
 from pathlib import Path
+
+sys.path.insert(0, __file__.rsplit("/", 2)[0] + "/common/tools")
 
 import table
 from build import build_if_configured
-from stages import ROOT, Failure, refuse, run_tool
+from options import comma_list, one_of, whole
+from stages import ROOT, Failure, as_words, refuse, repetitions_of, report_of, run_tool
 
 FORMAT = "psFlip random numbers, version 1"
 TITLES = {
@@ -45,19 +48,6 @@ PAPER_COUNT = {
 MEASURED = ("init_ms", "numbers", "numbers_per_s", "gb_per_s", "state_bytes", "state_bytes_per_number")
 
 
-def run_benchmark(program, arguments):
-    """What prng_benchmark says, as Google Benchmark's JSON."""
-    try:
-        done = subprocess.run([str(program), "--benchmark_format=json", *arguments], capture_output=True, text=True)
-    except OSError:
-        raise Failure(f"prng_benchmark is not built in {program.parent.parent}") from None
-    # 1 with a report is a wrong result or a failed device, and the report says which variant it was.
-    if done.returncode not in (0, 1) or not done.stdout.strip():
-        reason = (done.stderr.strip().splitlines() or [f"prng_benchmark ended with code {done.returncode}"])[-1]
-        raise Failure(reason)
-    return json.loads(done.stdout)
-
-
 def number_or_name(text):
     return int(text) if text.isdigit() else text
 
@@ -65,9 +55,7 @@ def number_or_name(text):
 def parse_report(report):
     """(rows, refused, bandwidths): a row a variant, each figure the median of its runs."""
     runs, refused, bandwidths = {}, [], {}
-    for entry in report["benchmarks"]:
-        if entry["run_type"] != "iteration":  # Google Benchmark's own means and medians
-            continue
+    for entry in repetitions_of(report):
         message = entry.get("error_message", "")
         if message.startswith(("failed", "wrong")):
             raise Failure(f"{entry['name']}: {message}")
@@ -97,11 +85,12 @@ def parse_report(report):
 
 
 def measure(program, options):
-    arguments = []
-    for name in ("generators", "elements", "streams", "blocks", "threads", "draws", "launches", "repetitions"):
-        if getattr(options, name):
-            arguments += [f"--{name}", getattr(options, name)]
-    report = run_benchmark(program, [*arguments, "--device", options.device])
+    names = ("generators", "elements", "streams", "blocks", "threads", "draws", "launches", "repetitions")
+    arguments = as_words({name: getattr(options, name) for name in names})
+    try:
+        report = report_of([program, *arguments, "--device", options.device], "prng_benchmark")
+    except OSError:
+        raise Failure(f"prng_benchmark is not built in {program.parent.parent}") from None
     rows, refused, bandwidths = parse_report(report)
     if not rows:
         raise Failure(f"nothing could be timed: {refused[0]['refused'] if refused else 'these generators do not run on this device'}")
@@ -110,7 +99,7 @@ def measure(program, options):
     context = report["context"]
     return {
         "format": FORMAT,
-        "command": " ".join(["common/tools/prng.py", *arguments]),
+        "command": " ".join(["06_prng/prng.py", *arguments]),
         "date": datetime.date.today().isoformat(),
         "device": {"platform": context["psflip_platform"], "name": context["psflip_device"]},
         "build_type": context["psflip_build_type"],
@@ -239,12 +228,16 @@ def remarks(result, which):
 def markdown(folder, which):
     """The README's table from prng.json in a folder of common/results, and what has to be said about it. which: "fill"
     or "count"."""
-    if which not in ("fill", "count"):
-        raise Failure(f"prng: there is no table '{which}'; there are fill and count")
     result = json.loads((folder / "prng.json").read_text())
     if result["format"] != FORMAT:
         raise Failure(f"{folder.name}/prng.json is not '{FORMAT}'")
     return as_text(result, which)
+
+
+TABLES = {
+    "prng_fill": lambda folder: markdown(folder, "fill"),
+    "prng_count": lambda folder: markdown(folder, "count"),
+}
 
 
 def as_text(result, which):
@@ -252,32 +245,18 @@ def as_text(result, which):
     return f"{made}\n\n{remarks(result, which)}"
 
 
-def whole_numbers(text):
-    for part in text.split(","):
-        if not (part.isascii() and part.isdigit()) or int(part) < 1:
-            raise argparse.ArgumentTypeError(f"{part}; it must be a whole number, at least 1")
-    return text
-
-
-def names(text):
-    for part in text.split(","):
-        if part not in TITLES:
-            raise argparse.ArgumentTypeError(f"{part}; allowed are {', '.join(TITLES)}")
-    return text
-
-
 def parse_options(arguments):
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.error = refuse
     add = parser.add_argument
-    add("--generators", type=names, metavar="minstd,curand-xorwow", help="only these")
-    add("--elements", type=whole_numbers, metavar="N", help="floats to fill (2^29; 2^22 on a CPU)")
-    add("--streams", type=whole_numbers, metavar="N,N", help="streams that fill, to try (2^14 to 2^22; 2^12 on a CPU)")
-    add("--blocks", type=whole_numbers, metavar="B,B", help="blocks that count (64 and what fills the device)")
-    add("--threads", type=whole_numbers, metavar="T", help="threads of a block (256)")
-    add("--draws", type=whole_numbers, metavar="N", help="numbers of a stream in a launch (2^15; 2^8 on a CPU)")
-    add("--launches", type=whole_numbers, metavar="K", help="counting launches in a row (10)")
-    add("--repetitions", type=whole_numbers, metavar="R", help="timed runs, of which the median counts (3)")
+    add("--generators", type=comma_list(one_of(TITLES)), metavar="minstd,curand-xorwow", help="only these")
+    add("--elements", type=whole(), metavar="N", help="floats to fill (2^29; 2^22 on a CPU)")
+    add("--streams", type=comma_list(whole()), metavar="N,N", help="streams that fill, to try (2^14 to 2^22; 2^12 on a CPU)")
+    add("--blocks", type=comma_list(whole()), metavar="B,B", help="blocks that count (64 and what fills the device)")
+    add("--threads", type=whole(), metavar="T", help="threads of a block (256)")
+    add("--draws", type=whole(), metavar="N", help="numbers of a stream in a launch (2^15; 2^8 on a CPU)")
+    add("--launches", type=whole(), metavar="K", help="counting launches in a row (10)")
+    add("--repetitions", type=whole(), metavar="R", help="timed runs, of which the median counts (3)")
     add("--device", default="auto", help="auto, cpu, gpu, or the number of a GPU")
     add("--json", type=Path, metavar="FILE", help="write everything that was measured")
     add("--build-dir", type=Path, default=ROOT / "build", help=argparse.SUPPRESS)

@@ -1,0 +1,40 @@
+"""What the tools' command lines share: what a value may be. argparse says the rest."""
+
+import argparse
+import math
+import re
+
+
+def whole(least=1):
+    """Parses a whole number of at least so much."""
+
+    def parse(text):
+        if not re.fullmatch(r"[0-9]{1,18}", text) or int(text) < least:
+            raise argparse.ArgumentTypeError(f"{text}; it must be a whole number, at least {least}")
+        return int(text)
+
+    return parse
+
+
+def positive(text):
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0
+    if not 0 < value < math.inf:
+        raise argparse.ArgumentTypeError(f"{text}; it must be a finite number above 0")
+    return value
+
+
+def one_of(allowed):
+    def parse(text):
+        if text not in allowed:
+            raise argparse.ArgumentTypeError(f"{text}; allowed are {', '.join(allowed)}")
+        return text
+
+    return parse
+
+
+def comma_list(parse):
+    """Several of what `parse` takes, with commas between them."""
+    return lambda text: [parse(part) for part in text.split(",")]
