@@ -35,7 +35,6 @@ TITLES = {
     "curand-mrg32k3a": "cuRAND MRG32k3a",
 }
 PAPER_ELEMENTS, PAPER_DRAWS, PAPER_BLOCKS, PAPER_THREADS = 2**29, 2**15, 64, 256
-PAPER_LAUNCHES = 10
 # Table I, seconds. Table II, numbers a second.
 PAPER_FILL = {
     "curand-mtgp32": 10.11, "curand-xorwow": 2.31, "curand-mt19937": 3.23,

@@ -6,7 +6,6 @@
 makes quench_energy.svg, quench_coherence.svg and nishimori.svg in that folder, of what is there. Needs matplotlib.
 """
 
-import sys
 from pathlib import Path
 
 from quench import KNOWN, LITERATURE, MEASURED

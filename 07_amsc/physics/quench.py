@@ -11,7 +11,6 @@ Exit code 0: all agrees with what is known; 1: a pull is larger than 4; 2: bad i
 """
 
 import math
-import sys
 
 from runs import (
     comparison,

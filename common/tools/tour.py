@@ -13,14 +13,13 @@ import argparse
 import difflib
 import re
 import sys
-from pathlib import Path
 
 import build
 import compare
 import stages
 from measure.comparison import Comparison, is_there
 from options import comma_list
-from stages import REFERENCE, ROOT, Failure, folders, models_of, refuse, run_tool
+from stages import REFERENCE, Failure, folders, models_of, refuse, run_tool
 
 RULE = 100  # columns
 DIFF = re.compile(r"^ *diff (\S+) (\S+)\n+", re.MULTILINE)  # in a README: what to compare
