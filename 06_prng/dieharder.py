@@ -19,6 +19,7 @@ sys.path.insert(0, __file__.rsplit("/", 2)[0] + "/common/tools")
 from build import build_if_configured
 from options import comma_list, whole
 from plots import save, subplots
+from results import read_result
 from stages import ROOT, Failure, last_line, progress, refuse, run_tool
 
 FORMAT = "psFlip dieharder, version 1"
@@ -98,15 +99,7 @@ def version():
 
 def read(file):
     """The results in a file, or None if there are none."""
-    if not file.exists():
-        return None
-    try:
-        result = json.loads(file.read_text())
-    except ValueError:
-        result = None
-    if not isinstance(result, dict) or result.get("format") != FORMAT:
-        raise Failure(f"{file} is not '{FORMAT}'")
-    return result
+    return read_result(file, FORMAT) if file.exists() else None
 
 
 def measure(options):

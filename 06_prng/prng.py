@@ -18,7 +18,8 @@ sys.path.insert(0, __file__.rsplit("/", 2)[0] + "/common/tools")
 
 import table
 from build import build_if_configured
-from options import comma_list, one_of, whole
+from options import comma_list, new_file, one_of, whole
+from results import read_result, select
 from stages import ROOT, Failure, as_words, refuse, repetitions_of, report_of, run_tool
 
 FORMAT = "psFlip random numbers, version 1"
@@ -115,9 +116,8 @@ def measure(program, options):
 
 def best(result, task, generator, **wish):
     """The fastest variant that is as wished, or None."""
-    rows = [row for row in result["rows"] if (row["task"], row["generator"]) == (task, generator)]
-    rows = [row for row in rows if all(row[name] == value for name, value in wish.items())]
-    return max(rows, key=lambda row: row["numbers_per_s"], default=None)
+    rows = select(result["rows"], task=task, generator=generator)
+    return max(select(rows, **wish), key=lambda row: row["numbers_per_s"], default=None)
 
 
 def generators(result, task):
@@ -180,7 +180,7 @@ def count_table(result):
     for name in generators(result, "count"):
         small = best(result, "count", name, blocks=PAPER_BLOCKS, threads=PAPER_THREADS, per_thread=1)
         # What fills the device; MTGP32 has fewer blocks.
-        of_name = {row["blocks"] for row in result["rows"] if (row["task"], row["generator"]) == ("count", name)}
+        of_name = {row["blocks"] for row in select(result["rows"], task="count", generator=name)}
         large = best(result, "count", name, blocks=max(fulls & of_name))
         paper, most = PAPER_COUNT.get(name), limit(result, large)
         fits = "state_bytes" in large and large["state_bytes"] <= result["l2_bytes"]
@@ -227,10 +227,7 @@ def remarks(result, which):
 def markdown(folder, which):
     """The README's table from prng.json in a folder of common/results, and what has to be said about it. which: "fill"
     or "count"."""
-    result = json.loads((folder / "prng.json").read_text())
-    if result["format"] != FORMAT:
-        raise Failure(f"{folder.name}/prng.json is not '{FORMAT}'")
-    return as_text(result, which)
+    return as_text(read_result(folder / "prng.json", FORMAT), which)
 
 
 TABLES = {
@@ -257,12 +254,9 @@ def parse_options(arguments):
     add("--launches", type=whole(), metavar="K", help="counting launches in a row (10)")
     add("--repetitions", type=whole(), metavar="R", help="timed runs, of which the median counts (3)")
     add("--device", default="auto", help="auto, cpu, gpu, or the number of a GPU")
-    add("--json", type=Path, metavar="FILE", help="write everything that was measured")
+    add("--json", type=new_file, metavar="FILE", help="write everything that was measured")
     add("--build-dir", type=Path, default=ROOT / "build", help=argparse.SUPPRESS)
-    options = parser.parse_args(arguments)
-    if options.json and not options.json.parent.is_dir():  # now, not after a minute of work
-        parser.error(f"--json {options.json}: there is no folder {options.json.parent}")
-    return options
+    return parser.parse_args(arguments)
 
 
 def main(arguments):

@@ -19,7 +19,8 @@ sys.path.insert(0, __file__.rsplit("/", 3)[0] + "/common/tools")
 import counters
 import table
 from build import build_if_configured
-from options import comma_list, one_of, whole
+from options import comma_list, new_file, one_of, whole
+from results import read_result
 from stages import ROOT, Failure, as_words, progress, refuse, repetitions_of, report_of, run_tool
 
 INDEXINGS = ["bitwise", "sliced", "sliced-grid", "standard", "standard-grid"]
@@ -152,9 +153,7 @@ def read_counters(program, row, device):
 
 def markdown(folder):
     """The README's table from stencil.json in a folder of common/results, and what has to be said about it."""
-    result = json.loads((folder / "stencil.json").read_text())
-    if result["format"] != FORMAT:
-        raise Failure(f"{folder.name}/stencil.json is not '{FORMAT}'")
+    result = read_result(folder / "stencil.json", FORMAT)
     return f"{as_table(result)}\n\n{remarks(result)}"
 
 
@@ -234,12 +233,9 @@ def parse_options(arguments):
     add("--device", default="auto", help="auto, cpu, gpu, or the number of a GPU")
     add("--counters", type=comma_list(whole()), default=[SHOWN_SIZE], metavar="256", help="sizes to read counters for (256)")
     add("--no-counters", action="store_true", help="times alone; without a GPU it is always so")
-    add("--json", type=Path, metavar="FILE", help="write everything that was measured")
+    add("--json", type=new_file, metavar="FILE", help="write everything that was measured")
     add("--build-dir", type=Path, default=ROOT / "build", help=argparse.SUPPRESS)
-    options = parser.parse_args(arguments)
-    if options.json and not options.json.parent.is_dir():  # now, not after minutes of work
-        parser.error(f"--json {options.json}: there is no folder {options.json.parent}")
-    return options
+    return parser.parse_args(arguments)
 
 
 def main(arguments):

@@ -27,6 +27,7 @@ import table
 from build import build_if_configured
 from options import comma_list, one_of
 from plots import save, subplots
+from results import read_result
 from stages import ROOT, Failure, last_line, progress, refuse, run_tool
 
 FORMAT = "psFlip linear solver, version 1"
@@ -194,15 +195,7 @@ def call(program, options, device):
 
 def read(file):
     """The results in a file, or None if there are none."""
-    if not file.exists():
-        return None
-    try:
-        result = json.loads(file.read_text())
-    except ValueError:
-        result = None
-    if not isinstance(result, dict) or result.get("format") != FORMAT:
-        raise Failure(f"{file} is not '{FORMAT}'")
-    return result
+    return read_result(file, FORMAT) if file.exists() else None
 
 
 def measure(options):
@@ -382,10 +375,7 @@ def markdown(folder, experiment):
     said about it."""
     if experiment not in EXPERIMENTS:
         raise Failure(f"linear_solver: there is no table '{experiment}'; there are {', '.join(EXPERIMENTS)}")
-    file = folder / f"{NAME}.json"
-    if not file.exists():
-        raise FileNotFoundError(2, "no such file", str(file))
-    result = read(file)
+    result = read_result(folder / f"{NAME}.json", FORMAT)
     if experiment not in result["experiments"]:
         raise Failure(f"{folder.name}/{NAME}.json has no experiment {experiment}")
     return as_text(result, experiment)

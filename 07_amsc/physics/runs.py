@@ -16,7 +16,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "common/tools"))
 import table  # noqa: E402
-from options import comma_list, positive, whole  # noqa: E402
+from options import comma_list, new_file, positive, whole  # noqa: E402
+from results import read_result  # noqa: E402
 from stages import Failure, last_line, progress, refuse  # noqa: E402
 
 LARGEST_PULL = 4
@@ -263,15 +264,7 @@ def write(result, file):
 
 
 def read(file, name):
-    try:
-        result = json.loads(file.read_text())
-    except OSError as error:
-        raise Failure(f"{file}: {error.strerror}") from None
-    except ValueError:
-        result = None
-    if not isinstance(result, dict) or result.get("format") != f"psFlip {name}, version 1":
-        raise Failure(f"{file} is not 'psFlip {name}, version 1'")
-    return result
+    return read_result(file, f"psFlip {name}, version 1")
 
 
 # ---- Command lines
@@ -291,7 +284,7 @@ def parser(description, *, size, samples, sweeps, measure, temperatures):
     add("--program", type=Path, default=ROOT / "build/07_amsc/spin_glass", metavar="FILE",
         help="spin_glass of any stage (build/07_amsc/spin_glass)")  # fmt: skip
     add("--folder", type=Path, required=True, metavar="DIR", help="for the files and checkpoints of the runs")
-    add("--json", type=Path, required=True, metavar="FILE", help="the result")
+    add("--json", type=new_file, required=True, metavar="FILE", help="the result")
     add("--size", type=whole(4), default=size, metavar="L", help=f"({size})")
     add("--samples", type=whole(1), default=samples, metavar="M", help=f"of each run ({samples})")
     add("--samples-per-stream", type=whole(1), default=32, metavar="W",
@@ -316,8 +309,6 @@ def parse(result, arguments):
                f"{options.samples_per_stream}")  # fmt: skip
     if not options.program.is_file():
         refuse(f"--program {options.program}: there is no such file")
-    if not options.json.parent.is_dir():
-        refuse(f"--json {options.json}: there is no such folder")
     return options
 
 

@@ -5,6 +5,7 @@ import json
 import scaling_tables as scaling
 import table
 from plots import logarithmic, one_two_five, pyplot, save, subplots
+from results import select
 
 COLOURS = {1: "tab:gray", 2: "tab:blue", 4: "tab:green", 8: "tab:red"}
 PARTS = {"boundary": "tab:orange", "transfer": "tab:blue", "bulk": "tab:gray"}
@@ -36,7 +37,7 @@ def draw_efficiency(result, file):
     figure, panels = subplots(1, len(transports), figsize=(4.3 * len(transports), 4), sharey=True, squeeze=False)
     for axes, transport in zip(panels[0], transports):
         for ranks in sorted({*measured, *scaling.PREDICTED}):
-            here = scaling.find(rows, transport=transport, ranks=ranks)
+            here = select(rows, transport=transport, ranks=ranks)
             known = {row["size"]: scaling.efficiency(rows, row) for row in here}
             known = {size: value for size, value in known.items() if value}
             if known:
@@ -57,11 +58,11 @@ def lines(rows):
     """(name, style, colour, rows in the order of L) of the fastest transport and of `staged`, for every number of GPUs.
     """
     for ranks in scaling.in_order(rows, "ranks"):
-        here = scaling.find(rows, ranks=ranks)
+        here = select(rows, ranks=ranks)
         sizes = scaling.in_order(here, "size")
         best = [scaling.fastest(here, size=size) for size in sizes]
         yield f"{counted(ranks)}, fastest transport", "o-", colour(ranks), best
-        staged = scaling.find(here, transport="staged")
+        staged = select(here, transport="staged")
         if staged and ranks > 1:
             yield f"{counted(ranks)}, staged", "s--", colour(ranks), scaling.sorted_by(staged, "size")
 
@@ -115,9 +116,9 @@ def draw_timeline(result, file):
     """One sweep, red and blue, at the largest number of ranks: a panel a transport, a line a stream."""
     rows = result["rows"]
     ranks = max(row["ranks"] for row in rows)
-    here = scaling.find(rows, ranks=ranks)
+    here = select(rows, ranks=ranks)
     size = min(scaling.in_order(here, "size"), key=lambda size: abs(size - TIMELINE_SIZE))
-    here = scaling.find(here, size=size)
+    here = select(here, size=size)
     figure, panels = subplots(len(here), 1, figsize=(10, 0.6 + 1.1 * len(here)), sharex=True, squeeze=False)
     for axes, row in zip(panels[:, 0], here):
         for name, begin, microseconds in sweep(row):

@@ -1,10 +1,10 @@
 """What a result of scaling.py says: reading it, what follows from it, and its tables."""
 
-import json
 import math
 
 import table
 from scaling_model import AssumedLink, Model
+from results import read_result, select
 from stages import Failure
 
 FORMAT = "psFlip scaling, version 1"
@@ -24,10 +24,8 @@ def case(row):
     return f"L = {row['size']}, {row['transport']}, {table.counted(row['ranks'], 'rank')}"
 
 
-def read_result(folder):
-    result = json.loads((folder / FILE).read_text())
-    if result.get("format") != FORMAT:
-        raise Failure(f"{folder.name}/{FILE} is not '{FORMAT}'")
+def published(folder):
+    result = read_result(folder / FILE, FORMAT)
     if result["failed"]:
         raise Failure(f"{folder.name}/{FILE} holds cases that failed: not to be published")
     return result
@@ -44,13 +42,9 @@ def model_of(result):
     return Model(rows) if any(row["ranks"] == 1 for row in rows) else None
 
 
-def find(rows, **wanted):
-    return [row for row in rows if all(row[key] == value for key, value in wanted.items())]
-
-
 def fastest(rows, **wanted):
     """The row of the transport that takes least time, or None."""
-    return min(find(rows, **wanted), key=lambda row: row["ms_per_sweep"], default=None)
+    return min(select(rows, **wanted), key=lambda row: row["ms_per_sweep"], default=None)
 
 
 def efficiency(rows, row):
@@ -67,7 +61,7 @@ def same_share(rows, row):
     """(L at which one GPU has as many sites as each has in this row, what a flip takes there in ps, whether that was
     measured): of the fastest transports; between two sizes a power of L; None outside."""
     side = row["size"] / row["ranks"] ** (1 / 3)
-    sizes = in_order(find(rows, ranks=1), "size")
+    sizes = in_order(select(rows, ranks=1), "size")
     ps = {size: fastest(rows, size=size, ranks=1)["ps_per_flip"] for size in sizes}
     exact = [size for size in sizes if math.isclose(size, side, rel_tol=1e-9)]
     if exact:
@@ -172,7 +166,7 @@ def as_text(result, more=()):
 
 def readme_result(folder):
     """(result, its rows, its model), of GPUs."""
-    result = read_result(folder)
+    result = published(folder)
     model = model_of(result)
     if not model or not model.links:
         raise Failure(f"{folder.name}/{FILE} does not hold one rank and more on GPUs")
@@ -183,13 +177,13 @@ def markdown(folder, *wished):
     """The times of these sizes, or all: a line a size and transport."""
     result, rows, model = readme_result(folder)
     sizes = list(map(int, wished))
-    missing = [str(size) for size in sizes if not find(rows, size=size)]
+    missing = [str(size) for size in sizes if not select(rows, size=size)]
     if missing:
         raise Failure(f"{folder.name}/{FILE} has no L = {', '.join(missing)}")
     ranks = in_order(rows, "ranks")
     body = []
     for size in sizes or in_order(rows, "size"):
-        for transport in in_order(find(rows, size=size), "transport"):
+        for transport in in_order(select(rows, size=size), "transport"):
             here = {n: fastest(rows, size=size, transport=transport, ranks=n) for n in ranks}
             line = [str(size), transport]
             line += [table.significant(here[n]["ms_per_sweep"]) if here[n] else "-" for n in ranks]
@@ -269,7 +263,7 @@ def weak_markdown(folder):
     result, rows, _ = readme_result(folder)
     body = []
     for ranks in in_order(rows, "ranks")[1:]:
-        for size in in_order(find(rows, ranks=ranks), "size"):
+        for size in in_order(select(rows, ranks=ranks), "size"):
             row = fastest(rows, size=size, ranks=ranks)
             share = same_share(rows, row)
             if share:

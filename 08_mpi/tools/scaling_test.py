@@ -21,6 +21,7 @@ from scaling_model import Link, Model, fit
 
 import draw  # of common/tools, which scaling.py has made known
 import readme_tables
+from results import select
 from stages import ROOT, Failure
 
 # Stands in for mpirun and the program: their law is the model's, with a floor of 5 us, a plane of L^2 / 4000 us, and
@@ -138,7 +139,7 @@ class TheModel(WithFake):
     def test_two_ranks_predict_eight(self):
         known = Model(self.measured(ranks="1,2")["rows"])
         rows = self.measured()["rows"]
-        for row in scaling_tables.find(rows, ranks=8):
+        for row in select(rows, ranks=8):
             predicted = known.efficiency(row["size"], 8, known.links[row["transport"]])
             self.assertAlmostEqual(predicted, scaling_tables.efficiency(rows, row), delta=0.01)
 
@@ -373,7 +374,7 @@ class Shown(WithFake):
 
     @unittest.skipUnless(importlib.util.find_spec("matplotlib"), "no matplotlib here")
     def test_the_shortest_sweep_is_drawn(self):
-        row = scaling_tables.find(self.measured(sizes=[64])["rows"], ranks=2, transport="peer")[0]
+        row = select(self.measured(sizes=[64])["rows"], ranks=2, transport="peer")[0]
         parts = scaling_plots.sweep(row)
         self.assertEqual([name for name, _, _ in parts], 2 * ["boundary", "transfer", "bulk"])
         self.assertEqual(parts[0][1], 0)

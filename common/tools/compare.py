@@ -23,7 +23,7 @@ import table
 from measure import generators, pictures, sizes, sweep, words
 from measure.comparison import Comparison
 from models import CURAND_GENERATORS, MAJORITY, MODELS, SPIN_GLASS
-from options import comma_list, one_of, positive, whole
+from options import comma_list, new_file, one_of, positive, whole
 from stages import REFERENCE, Failure, progress, refuse, run_tool
 
 INTO_FOLDER = {"sweep": sweep, "sizes": sizes, "generators": generators, "words": words}
@@ -54,9 +54,9 @@ def option_parser():
     add("--beside", metavar="DEVICE", help="a column with what is in common/results of another device, as h200")
     add("--repetitions", type=whole(), metavar="R", help="timed runs, of which the median counts (10; 3 on a CPU)")
     add("--device", default="auto", help="auto, cpu, gpu, or the number of a GPU")
-    add("--json", type=Path, metavar="FILE", help="write everything that was measured: every column, and all trials")
-    add("--csv", type=Path, metavar="FILE", help="write the table, with every column")
-    add("--plot", type=Path, metavar="FILE", help="draw the table (.png, .svg or .pdf)")
+    add("--json", type=new_file, metavar="FILE", help="write everything that was measured: every column, and all trials")
+    add("--csv", type=new_file, metavar="FILE", help="write the table, with every column")
+    add("--plot", type=new_file, metavar="FILE", help="draw the table (.png, .svg or .pdf)")
     build.add_options(parser)
 
     add = parser.add_argument_group(MAJORITY.title).add_argument
@@ -153,8 +153,6 @@ def parse_options(arguments):
     if options.sizes and options.generator:
         refuse("--generator: --sizes times minstd; --generators compares generators")
     for file in (options.json, options.csv, options.plot):
-        if file and not file.parent.is_dir():  # now, not after two minutes of work
-            refuse(f"{file}: there is no folder {file.parent}")
         if file and into_folder:
             refuse(f"{file}: --{into_folder[0]} names its files itself")
     known = sorted({stage.number for model in options.models for stage in stages.course(options.build_dir, model)})

@@ -20,6 +20,7 @@ import stages
 from build import build_if_configured
 from measure import words
 from models import MAJORITY, SPIN_GLASS, model_of
+from results import select
 from stages import ROOT, Failure, as_words, last_line, run_tool
 
 METRICS = {
@@ -141,18 +142,18 @@ def kernels_to_profile(points):
     least behind. Of the lesson's, with every generator: where it is slowest."""
     found = []
     generator = words.GENERATORS[0]
-    of_size = words.select(points, figure="size", generator=generator)
+    of_size = select(points, figure="size", generator=generator)
     size, samples = words.ONE_SYSTEM
-    of_size += words.select(points, figure="samples", generator=generator, size=size, samples=samples)
+    of_size += select(points, figure="samples", generator=generator, size=size, samples=samples)
     for kernel in SPIN_GLASS.rows["kernel"]:
-        own = words.select(of_size, kernel=kernel)
+        own = select(of_size, kernel=kernel)
         if own:
-            here = words.select(own, figure="size", size=words.PUBLISHED_SIZE)
+            here = select(own, figure="size", size=words.PUBLISHED_SIZE)
             best = max(own, key=lambda point: lead(point, of_size))
             found += here + [best] * (best not in here)
         if kernel == words.LESSON:
             for each in words.GENERATORS:
-                lesson = words.select(points, figure="size", generator=each, kernel=kernel)
+                lesson = select(points, figure="size", generator=each, kernel=kernel)
                 lesson = [point for point in lesson if point["size"] in words.TARGETS]
                 slowest = max(lesson, key=lambda point: point["ps_per_flip"], default=None)
                 found += [slowest] * (slowest is not None and slowest not in found)
@@ -161,7 +162,7 @@ def kernels_to_profile(points):
 
 def lead(point, points):
     """How many times as long as this one the fastest of the other kernels takes."""
-    others = [other for other in words.select(points, size=point["size"], samples=point["samples"])
+    others = [other for other in select(points, size=point["size"], samples=point["samples"])
               if other["kernel"] != point["kernel"]]  # fmt: skip
     return words.fastest(others)["ps_per_flip"] / point["ps_per_flip"] if others else 1
 

@@ -5,27 +5,12 @@ The commands that measure do so themselves where matplotlib is; this is for figu
 """
 
 import argparse
-import csv
 import json
 from pathlib import Path
 
 from measure import generators, pictures, sizes, sweep
+from results import read_csv
 from stages import Failure, offered, run_tool
-
-
-def number(text):
-    """What a cell of a CSV file was before it was written."""
-    for convert in (int, float):
-        try:
-            return convert(text)
-        except ValueError:
-            pass
-    return text or None
-
-
-def read(file):
-    with file.open(newline="") as stream:
-        return [{key: number(text) for key, text in row.items()} for row in csv.DictReader(stream)]
 
 
 def draw_comparison(file):
@@ -33,11 +18,11 @@ def draw_comparison(file):
 
 
 def draw_sizes(file):
-    pictures.draw_sizes(sizes.lines(read(file)), file.with_suffix(".svg"))
+    pictures.draw_sizes(sizes.lines(read_csv(file)), file.with_suffix(".svg"))
 
 
 def draw_generators(file):
-    pictures.draw_generators(generators.lines(read(file)), file.with_suffix(".svg"))
+    pictures.draw_generators(generators.lines(read_csv(file)), file.with_suffix(".svg"))
 
 
 def draw_words(file):
@@ -47,7 +32,7 @@ def draw_words(file):
 
 
 def draw_sweep(file):
-    points = read(file)
+    points = read_csv(file)
     size, steps = sweep.largest(points)
     for storage in sweep.storages(points):
         pictures.draw_over_size(sweep.figure_5(points, storage), storage, file.with_name(f"figure5_{storage}"))

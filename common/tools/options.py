@@ -3,6 +3,7 @@
 import argparse
 import math
 import re
+from pathlib import Path
 
 
 def whole(least=1):
@@ -24,6 +25,13 @@ def positive(text):
     if not 0 < value < math.inf:
         raise argparse.ArgumentTypeError(f"{text}; it must be a finite number above 0")
     return value
+
+
+def new_file(text):
+    """Where a result will go: refused now, not after minutes of work."""
+    if not Path(text).parent.is_dir():
+        raise argparse.ArgumentTypeError(f"{text}: there is no folder {Path(text).parent}")
+    return Path(text)
 
 
 def one_of(allowed):

@@ -52,6 +52,7 @@ import table
 import way_in
 from measure import generators, sizes, words
 from models import MAJORITY, SPIN_GLASS
+from results import read_csv
 from stages import Failure, offered, run_tool
 
 TABLE = re.compile(r"(<!-- table: (.*?) -->\n)(.*?)(<!-- end table -->)", re.DOTALL)
@@ -150,9 +151,8 @@ def figure4(folder, storage):
 
 def largest_stall(row):
     """What a warp waits for most, when it waits to issue."""
-    stalls = {key.removeprefix("stall_"): value for key, value in row.items() if key.startswith("stall_")}
-    name = max(stalls, key=stalls.get)
-    return f"{name.replace('_', ' ')}, {100 * stalls[name] / sum(stalls.values()):.0f} %"
+    name, share = next(iter(words.stalls(row).items()))
+    return f"{name}, {100 * share:.0f} %"
 
 
 def of(part, whole, factor=1, digits=1):
@@ -222,11 +222,12 @@ def spin_glass_counters(folder, *numbers):
 
 
 def spin_glass_sizes(folder, *wished):
-    points = sizes.read(folder / f"{sizes.NAME}.csv")
-    missing = set(wished) - {point["size"] for point in points}
+    points = read_csv(folder / f"{sizes.NAME}.csv")
+    shown = list(map(int, wished))
+    missing = set(shown) - {point["size"] for point in points}
     if missing:
-        raise Failure(f"{folder.name}/{sizes.NAME}.csv has no L = {', '.join(sorted(missing))}")
-    headings, body = sizes.table_cells(points, [int(size) for size in wished])
+        raise Failure(f"{folder.name}/{sizes.NAME}.csv has no L = {', '.join(map(str, sorted(missing)))}")
+    headings, body = sizes.table_cells(points, shown)
     return table.as_markdown(headings, body, [True] * len(headings))
 
 

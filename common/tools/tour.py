@@ -17,6 +17,7 @@ import sys
 import build
 import compare
 import stages
+import table
 from measure.comparison import Comparison, is_there
 from options import comma_list
 from stages import REFERENCE, Failure, folders, models_of, refuse, run_tool
@@ -71,10 +72,8 @@ def difference(own, other, root):
 
 
 def coloured(line):
-    if not sys.stdout.isatty():
-        return line
     colours = {"+": "32", "-": "31", "@": "36"}
-    return f"\033[{colours[line[0]]}m{line}\033[0m" if line[:1] in colours else line
+    return table.coloured(line, colours[line[0]]) if line[:1] in colours else line
 
 
 class Reader:

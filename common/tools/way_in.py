@@ -19,6 +19,8 @@ import time
 from pathlib import Path
 
 import table
+from options import new_file
+from results import read_result
 from stages import ROOT, Failure, progress, refuse
 
 FORMAT = "psFlip way in, version 1"
@@ -189,22 +191,21 @@ def summary(result):
 
 def markdown(folder):
     """For readme_tables.py."""
-    result = json.loads((folder / "first_table.json").read_text())
-    if result.get("format") != FORMAT:
-        raise Failure(f"{folder.name}/first_table.json is no result of common/tools/first_table")
+    result = read_result(folder / "first_table.json", FORMAT)
     return f"{table.as_markdown(HEADINGS, map(cells, result['rows']), NUMBERS)}\n\n{summary(result)}"
 
 
 def options_of(arguments):
     parser = argparse.ArgumentParser(prog="common/tools/first_table", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
+    parser.error = refuse
     parts = "; ".join(f"{name}: {what}" for name, what in PARTS.items())
     parser.add_argument("--parts", default=",".join(PARTS), metavar="NAME,...", help=f"what is measured. {parts}")
     parser.add_argument("--nvcc", choices=["both", "with", "without"], default="both",
                         help="whether it is on the PATH (default: both, if it is there now)")  # fmt: skip
     parser.add_argument("--commit", default="HEAD", help="what is cloned (default: HEAD; never what is not committed)")
     parser.add_argument("--folder", type=Path, help="clone into folders in this one, not in /tmp")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the results; rows of a FILE that is there, of "
+    parser.add_argument("--json", type=new_file, metavar="FILE", help="write the results; rows of a FILE that is there, of "
                         "the same commit and machine, stay unless they are measured again")  # fmt: skip
     parser.add_argument("--repository", type=Path, default=ROOT, help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
@@ -214,8 +215,6 @@ def options_of(arguments):
             refuse(f"--parts has '{part}': allowed are {', '.join(PARTS)}")
     if options.folder and not options.folder.is_dir():
         refuse(f"--folder {options.folder} is no folder")
-    if options.json and not options.json.parent.is_dir():
-        refuse(f"--json {options.json}: there is no folder {options.json.parent}")
     return options
 
 

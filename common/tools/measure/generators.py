@@ -8,8 +8,9 @@ import statistics
 
 import table
 from measure.comparison import chosen_stages, fill_defaults, has_generators, probe, to_be_checked, wrong_bits
-from measure.sizes import make_point, read
+from measure.sizes import make_point
 from models import CURAND_GENERATORS, SPIN_GLASS
+from results import read_csv
 from stages import Failure, progress, run_benchmark
 
 SIZES = [8, 12, 16, 32, 48, 64, 128, 192, 256]
@@ -34,8 +35,8 @@ def lines(points):
     found = {}
     for point in points:
         line = found.setdefault((point["generator"], point["indexing"]), {})
-        size = int(point["size"])
-        if size not in line or float(point["ps_per_flip"]) < float(line[size]["ps_per_flip"]):
+        size = point["size"]
+        if size not in line or point["ps_per_flip"] < line[size]["ps_per_flip"]:
             line[size] = point
     order = {pair: i for i, pair in enumerate((g, i) for g in GENERATORS for i in INDEXINGS)}
     return dict(sorted(found.items(), key=lambda line: order.get(line[0], len(order))))
@@ -45,7 +46,7 @@ def relative_to_base(found):
     """{(generator, indexing): {L: times as long as MINSTD with the same indexing}}"""
     return {
         (generator, indexing): {
-            size: float(point["ps_per_flip"]) / float(found[BASE, indexing][size]["ps_per_flip"])
+            size: point["ps_per_flip"] / found[BASE, indexing][size]["ps_per_flip"]
             for size, point in line.items()
             if size in found.get((BASE, indexing), {})
         }
@@ -122,7 +123,7 @@ def table_cells(points, sizes=()):
     rows = []
     for (generator, indexing), line in found.items():
         row = [generator, indexing]
-        row += [table.significant(float(line[size]["ps_per_flip"]), 3) if size in line else "-" for size in sizes]
+        row += [table.significant(line[size]["ps_per_flip"], 3) if size in line else "-" for size in sizes]
         times = relative[generator, indexing].get(last)
         row += ["-" if times is None else f"{times:.2f}", *limit_cells(line.get(last))]
         rows.append([*row, PUBLISHED.get(generator, "-")])
@@ -133,7 +134,7 @@ def limit_cells(point):
     """Bytes a flip has to move, the ps that takes at the copy bandwidth, and the measured time in multiples of it."""
     if not point:
         return ["-", "-", "-"]
-    moved, copy, ps = (float(point[name]) for name in ("bytes_per_flip", "copy_gb_per_s", "ps_per_flip"))
+    moved, copy, ps = (point[name] for name in ("bytes_per_flip", "copy_gb_per_s", "ps_per_flip"))
     limit = moved / copy * 1e3
     return [f"{moved:.3g}", table.significant(limit, 3), f"{ps / limit:.2f}"]
 
@@ -143,21 +144,21 @@ def remarks(points):
         f"ps a flip, the fastest launch of each; about {spins_in_words(points)} spins in all samples, so fewer samples "
         "for larger L. The last columns are for the largest L shown: times as long as MINSTD with the same indexing; "
         "what a flip has to move, state included; the time that takes at the bandwidth of a copy, "
-        f"{float(points[-1]['copy_gb_per_s']):,.0f} GB/s, and the measured one in multiples of it. The paper's figures "
+        f"{points[-1]['copy_gb_per_s']:,.0f} GB/s, and the measured one in multiples of it. The paper's figures "
         "are for a GTX Titan, over its sizes and indexings."
     )
 
 
 def spins_in_words(points):
-    spins = (int(point["samples"]) * int(point["replicas"]) * int(point["size"]) ** 3 for point in points)
+    spins = (point["samples"] * point["replicas"] * point["size"] ** 3 for point in points)
     return f"{statistics.median_high(spins) / 1e6:.3g} million"
 
 
 def markdown(folder, *wished):
     """The README's table, for these L or all, from the CSV file in a folder of common/results."""
     sizes = list(map(int, wished))
-    points = read(folder / f"{NAME}.csv")
-    missing = set(sizes) - {int(point["size"]) for point in points}
+    points = read_csv(folder / f"{NAME}.csv")
+    missing = set(sizes) - {point["size"] for point in points}
     if missing:
         raise Failure(f"{folder.name}/{NAME}.csv has no L = {', '.join(map(str, sorted(missing)))}")
     headings, rows = table_cells(points, sizes)

@@ -4,8 +4,6 @@ Two subsequences of L behave differently there: L = 4m, and L = 2(2m + 1), where
 number of samples is chosen so that all sizes have about as many spins: what differs is the lattice, not the load.
 """
 
-import csv
-
 import table
 from measure.comparison import chosen_stages, fill_defaults, measure_reference, probe
 from models import SPIN_GLASS
@@ -31,7 +29,7 @@ def lines(points):
     found = {}
     for point in points:
         line = found.setdefault(line_of(point), {})
-        size, ps = int(point["size"]), float(point["ps_per_flip"])
+        size, ps = point["size"], point["ps_per_flip"]
         line[size] = min(ps, line.get(size, ps))
     return dict(sorted(found.items()))
 
@@ -106,11 +104,6 @@ def make_point(stage, launch, problem, checked_against):
         "hash": launch.hash,
         "checked_against": checked_against,
     }
-
-
-def read(file):
-    with file.open(newline="") as stream:
-        return list(csv.DictReader(stream))
 
 
 def table_cells(points, sizes=()):

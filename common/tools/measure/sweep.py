@@ -8,6 +8,7 @@ from itertools import product
 import table
 from measure.comparison import chosen_stages, fill_defaults, measure_reference, platform_of
 from models import MAJORITY
+from results import select
 from stages import Failure, progress, run_benchmark
 
 STAGES = ["01", "02", "03"]  # that have launch shapes of two sides
@@ -80,10 +81,6 @@ def make_point(stage, launch, size, steps, checked_against):
         "hash": launch.hash,
         "checked_against": checked_against,
     }
-
-
-def select(points, **wanted):
-    return [point for point in points if all(point[key] == value for key, value in wanted.items())]
 
 
 def figure_4(points, storage, size, steps):

@@ -13,9 +13,11 @@ from dataclasses import dataclass
 import table
 from measure.comparison import chosen_stages, fill_defaults, probe
 from models import SPIN_GLASS
+from results import read_result, select
 from stages import Failure, as_words, progress, run_benchmark
 
 NAME = "spin_glass_words"  # of the files
+FORMAT = "psFlip words, version 1"
 COUNTERS = f"{NAME}_counters.json"  # what counters.py makes of them
 STAGE = "07"
 SIZES = [8, 16, 24, 32, 48, 64, 96, 128, 192, 256]  # L = 4m
@@ -247,7 +249,7 @@ class Measurement:
 
     def result(self, command):
         return {
-            "format": "psFlip words, version 1",
+            "format": FORMAT,
             "command": command,
             "date": datetime.date.today().isoformat(),
             "device": {"platform": self.platform, "name": self.device},
@@ -295,15 +297,11 @@ def bounds(result, generator=GENERATORS[0]):
 # What is shown.
 
 
-def read_result(folder):
-    result = json.loads((folder / f"{NAME}.json").read_text())
+def published(folder):
+    result = read_result(folder / f"{NAME}.json", FORMAT)
     if result["wrong"]:
         raise Failure(f"{folder.name}/{NAME}.json holds wrong results: not to be published")
     return result
-
-
-def select(points, **wanted):
-    return [point for point in points if all(point[key] == value for key, value in wanted.items())]
 
 
 def fastest(points):
@@ -376,7 +374,7 @@ def caption(result):
 
 
 def targets_markdown(folder):
-    result = read_result(folder)
+    result = published(folder)
     remark = "Target: of the best kernel / of the lesson's (update, k = 32). k: samples that are bits of one word."
     text = table.as_markdown(TARGET_HEADINGS, target_rows(result), TARGET_NUMBERS)
     return f"{text}\n\n{remark} {caption(result)}"
@@ -395,7 +393,7 @@ def published_rows(result):
 
 
 def published_markdown(folder):
-    result = read_result(folder)
+    result = published(folder)
     headings = ["code", "on", "ps/flip", "here with", "ps/flip", "ratio", "of it bandwidth", "what remains"]
     text = table.as_markdown(headings, published_rows(result), [False, False, True, False, True, True, True, True])
     return (

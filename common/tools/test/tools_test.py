@@ -24,6 +24,7 @@ import stages
 import table
 from measure import comparison, generators, sizes, sweep, words
 from models import MAJORITY, SPIN_GLASS, model_of
+from results import read_csv, select
 from stages import Failure
 from test import fake_benchmark
 
@@ -275,9 +276,9 @@ class SpinGlassComparison(WithBuild):
     def test_csv_has_what_the_table_has(self):
         file = self.folder / "table.csv"
         self.compare("--size", "8", "--csv", str(file))
-        points = sizes.read(file)
+        points = read_csv(file)
         self.assertEqual(len(points), 6)
-        self.assertEqual(points[3]["sites_per_thread"], "4")
+        self.assertEqual(points[3]["sites_per_thread"], 4)
 
 
 class GeneratorsInTheComparison(WithBuild):
@@ -823,7 +824,7 @@ class Sizes(WithBuild):
         points, _ = self.measure("--size", "8,10", "--spins", "1", "--indexing", "sliced")
         file = self.folder / "sizes.csv"
         compare.write_csv(file, points)
-        headings, rows = sizes.table_cells(sizes.read(file), [10])
+        headings, rows = sizes.table_cells(read_csv(file), [10])
         self.assertEqual(headings, ["L", *(f"05 sliced, s = {s}" for s in (1, 2, 4, 8))])
         self.assertEqual(rows, [["10", "6125.000", "5125.000", "-", "-"]])
 
@@ -836,7 +837,7 @@ class Generators(WithBuild):
         return self.run_compare("--generators", str(self.out), "--spins", "1", "--sweeps", "3", *arguments)
 
     def points(self):
-        return sizes.read(self.out / "spin_glass_generators.csv")
+        return read_csv(self.out / "spin_glass_generators.csv")
 
     def test_every_generator_and_indexing_has_a_line(self):
         code, output = self.measure("--size", "8,12")
@@ -848,7 +849,7 @@ class Generators(WithBuild):
         for (generator, indexing), line in lines.items():
             self.assertEqual(set(line), {8} if indexing == "bitwise" else {8, 12})
         best = lines["philox", "sliced"][12]
-        self.assertEqual((best["sites_per_thread"], best["stage"], best["copy_gb_per_s"]), ("4", "06_prng", "100.0"))
+        self.assertEqual((best["sites_per_thread"], best["stage"], best["copy_gb_per_s"]), (4, "06_prng", 100.0))
         self.assertEqual(best["checked_against"], "each other; stage 00 at L = 12")
         base, philox = 100 / 64, 100 / 64 + 30
         self.assertAlmostEqual(generators.relative_to_base(lines)["philox", "sliced"][8], philox / base)
@@ -865,7 +866,7 @@ class Generators(WithBuild):
 
     def test_as_many_samples_as_make_the_spins(self):
         self.measure("--size", "8,12", "--spins", str(4 * 8**3 * 5), "--generator", "minstd,philox")
-        self.assertEqual({(p["size"], p["samples"]) for p in self.points()}, {("8", "5"), ("12", "1")})
+        self.assertEqual({(p["size"], p["samples"]) for p in self.points()}, {(8, 5), (12, 1)})
 
     def test_wrong_bits_are_told(self):
         (self.folder / "06_prng/WRONG-philox").touch()
@@ -903,9 +904,9 @@ class Words(WithBuild):
         self.assertEqual([point["samples_per_word"] for point in of_kernel.values()], [32, 64, 64, 64, 32])
         self.assertEqual(of_kernel["fused"]["checked_at"], 128)  # 2^24 spins: 128 samples of 4 replicas
         self.assertIn("written: spin_glass_words.csv spin_glass_words.json", output)
-        rows = sizes.read(self.out / "spin_glass_words.csv")
+        rows = read_csv(self.out / "spin_glass_words.csv")
         self.assertEqual(len(rows), len(self.result["points"]))
-        self.assertEqual({row["checked_at"] for row in rows}, {"", "128", "8192", "32"})
+        self.assertEqual({row["checked_at"] for row in rows}, {None, 128, 8192, 32})
         self.assertEqual(best["tried"], 3 * 2)  # samples a word, clusters
 
     def test_over_the_number_of_samples(self):
@@ -940,7 +941,7 @@ class Words(WithBuild):
         self.assertEqual(code, 1)
         self.assertIn("*** WRONG RESULT *** 07_amsc, L = 8, wide, philox: wrong bits", output)
         self.assertEqual(len(self.result["wrong"]), 2)
-        self.assertEqual([p["checked_at"] for p in words.select(self.result["points"], kernel="wide")], ["", ""])
+        self.assertEqual([p["checked_at"] for p in select(self.result["points"], kernel="wide")], ["", ""])
         with self.assertRaisesRegex(Failure, "not to be published"):
             words.targets_markdown(self.out)
 
@@ -1273,7 +1274,7 @@ class ReadmeTables(WithBuild):
                   for generator, ps in (("minstd", 10), ("curand-xorwow", 35))]  # fmt: skip
         compare.write_csv(results / "spin_glass_generators.csv", points)
         result = WordTables().result({"ps_per_flip": 0.125}, {"ps_per_flip": 0.25, "kernel": "update"})
-        result |= {"wrong": [], "repetitions": 3, "temperature": 1.1, "command": "common/run", "date": "2026-01-01"}
+        result |= {"format": words.FORMAT, "wrong": [], "repetitions": 3, "temperature": 1.1, "command": "common/run", "date": "2026-01-01"}
         (results / "spin_glass_words.json").write_text(json.dumps(result))
         row = WordTables.point | dict.fromkeys(counters.METRICS, 64) | {"flips": 256}
         (results / words.COUNTERS).write_text(json.dumps({"device": result["device"], "rows": [row]}))
