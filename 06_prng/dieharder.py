@@ -17,7 +17,7 @@ from pathlib import Path
 sys.path.insert(0, __file__.rsplit("/", 2)[0] + "/common/tools")
 
 from build import build_if_configured
-from options import comma_list, whole
+from options import at_least, comma_list, wholes
 from plots import save, subplots
 from results import read_result
 from stages import ROOT, Failure, last_line, progress, refuse, run_tool
@@ -169,10 +169,10 @@ def parse_options(arguments):
     add("--short", action="store_true", help="the quickest 8 tests for N = 1 and 2^16 (minutes); without it all 22 for "
         "N = 1, 2^16 and 2^20 (an hour)")  # fmt: skip
     add("--full", action="store_true", help="all tests for N = 1, 4, 16, ..., 2^22 (hours)")
-    add("--streams", type=comma_list(whole()), metavar="1,65536", help="only these N")
-    add("--sources", type=comma_list(whole()), metavar="1,4", help="only these, by their numbers: "
+    add("--streams", type=wholes, metavar="1,65536", help="only these N")
+    add("--sources", type=wholes, metavar="1,4", help="only these, by their numbers: "
         + "; ".join(f"{number} {source}" for number, source in enumerate(SOURCES, 1)))  # fmt: skip
-    add("--tests", type=comma_list(whole(0)), metavar="0,100", help="only these of dieharder's tests")
+    add("--tests", type=comma_list(at_least(0)), metavar="0,100", help="only these of dieharder's tests")
     add("--seed", type=int, default=1, help="of all streams (1)")
     add("--device", default="auto", help="where generate draws: auto, cpu, gpu, or the number of a GPU")
     add("--output", type=Path, default=ROOT / "common/results/quality", metavar="DIR",

@@ -18,7 +18,7 @@ sys.path.insert(0, __file__.rsplit("/", 2)[0] + "/common/tools")
 
 import table
 from build import build_if_configured
-from options import comma_list, new_file, one_of, whole
+from options import new_file, some_of, whole, wholes
 from results import read_result, select
 from stages import ROOT, Failure, as_words, refuse, repetitions_of, report_of, run_tool
 
@@ -245,14 +245,14 @@ def parse_options(arguments):
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.error = refuse
     add = parser.add_argument
-    add("--generators", type=comma_list(one_of(TITLES)), metavar="minstd,curand-xorwow", help="only these")
-    add("--elements", type=whole(), metavar="N", help="floats to fill (2^29; 2^22 on a CPU)")
-    add("--streams", type=comma_list(whole()), metavar="N,N", help="streams that fill, to try (2^14 to 2^22; 2^12 on a CPU)")
-    add("--blocks", type=comma_list(whole()), metavar="B,B", help="blocks that count (64 and what fills the device)")
-    add("--threads", type=whole(), metavar="T", help="threads of a block (256)")
-    add("--draws", type=whole(), metavar="N", help="numbers of a stream in a launch (2^15; 2^8 on a CPU)")
-    add("--launches", type=whole(), metavar="K", help="counting launches in a row (10)")
-    add("--repetitions", type=whole(), metavar="R", help="timed runs, of which the median counts (3)")
+    add("--generators", type=some_of(TITLES), metavar="minstd,curand-xorwow", help="only these")
+    add("--elements", type=whole, metavar="N", help="floats to fill (2^29; 2^22 on a CPU)")
+    add("--streams", type=wholes, metavar="N,N", help="streams that fill, to try (2^14 to 2^22; 2^12 on a CPU)")
+    add("--blocks", type=wholes, metavar="B,B", help="blocks that count (64 and what fills the device)")
+    add("--threads", type=whole, metavar="T", help="threads of a block (256)")
+    add("--draws", type=whole, metavar="N", help="numbers of a stream in a launch (2^15; 2^8 on a CPU)")
+    add("--launches", type=whole, metavar="K", help="counting launches in a row (10)")
+    add("--repetitions", type=whole, metavar="R", help="timed runs, of which the median counts (3)")
     add("--device", default="auto", help="auto, cpu, gpu, or the number of a GPU")
     add("--json", type=new_file, metavar="FILE", help="write everything that was measured")
     add("--build-dir", type=Path, default=ROOT / "build", help=argparse.SUPPRESS)

@@ -19,7 +19,7 @@ sys.path.insert(0, __file__.rsplit("/", 3)[0] + "/common/tools")
 import counters
 import table
 from build import build_if_configured
-from options import comma_list, new_file, one_of, whole
+from options import new_file, some_of, whole, wholes
 from results import read_result
 from stages import ROOT, Failure, as_words, progress, refuse, repetitions_of, report_of, run_tool
 
@@ -97,7 +97,8 @@ def parse_report(report):
 
 def measure(program, options):
     """All sizes. The block size that is best at one is not at another, so each is searched."""
-    first = run_benchmark(program, "what it has", device=options.device, size=4, sweeps=1, repetitions=1, indexing="sliced")
+    smallest = {"size": 4, "sweeps": 1, "repetitions": 1, "indexing": "sliced"}
+    first = run_benchmark(program, "what it has", device=options.device, **smallest)
     context = first["context"]
     sizes, threads = DEFAULTS[context["psflip_platform"]]
     options.sizes, options.threads = options.sizes or sizes, options.threads or threads
@@ -224,14 +225,14 @@ def parse_options(arguments):
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.error = refuse
     add = parser.add_argument
-    add("--sizes", type=comma_list(whole()), metavar="64,256", help="sites along a side (64,128,256,512; 8,16,32 on a CPU)")
-    add("--indexing", type=comma_list(one_of(INDEXINGS)), metavar="sliced,bitwise", help="only these")
-    add("--load", type=comma_list(one_of(LOADS)), metavar="plain,texture", help="only these")
-    add("--threads", type=comma_list(whole()), metavar="128,256", help="block sizes to try (128,256,512,1024; 256 on a CPU)")
-    add("--sweeps", type=whole(), metavar="K", help="in a timed run (10 to 200, fewer for a larger lattice)")
-    add("--repetitions", type=whole(), default=5, metavar="R", help="timed runs, of which the median counts (5)")
+    add("--sizes", type=wholes, metavar="64,256", help="sites along a side (64,128,256,512; 8,16,32 on a CPU)")
+    add("--indexing", type=some_of(INDEXINGS), metavar="sliced,bitwise", help="only these")
+    add("--load", type=some_of(LOADS), metavar="plain,texture", help="only these")
+    add("--threads", type=wholes, metavar="128,256", help="block sizes to try (128,256,512,1024; 256 on a CPU)")
+    add("--sweeps", type=whole, metavar="K", help="in a timed run (10 to 200, fewer for a larger lattice)")
+    add("--repetitions", type=whole, default=5, metavar="R", help="timed runs, of which the median counts (5)")
     add("--device", default="auto", help="auto, cpu, gpu, or the number of a GPU")
-    add("--counters", type=comma_list(whole()), default=[SHOWN_SIZE], metavar="256", help="sizes to read counters for (256)")
+    add("--counters", type=wholes, default=[SHOWN_SIZE], metavar="256", help="sizes to read counters for (256)")
     add("--no-counters", action="store_true", help="times alone; without a GPU it is always so")
     add("--json", type=new_file, metavar="FILE", help="write everything that was measured")
     add("--build-dir", type=Path, default=ROOT / "build", help=argparse.SUPPRESS)

@@ -25,7 +25,7 @@ sys.path.insert(0, __file__.rsplit("/", 3)[0] + "/common/tools")
 
 import table
 from build import build_if_configured
-from options import comma_list, one_of
+from options import some_of
 from plots import save, subplots
 from results import read_result
 from stages import ROOT, Failure, last_line, progress, refuse, run_tool
@@ -406,7 +406,8 @@ def parse_options(arguments):
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.error = refuse
     add = parser.add_argument
-    add("--experiments", type=comma_list(one_of(EXPERIMENTS)), default=list(EXPERIMENTS), metavar="a,b,puzzle", help="only these (all)")
+    add("--experiments", type=some_of(EXPERIMENTS), default=list(EXPERIMENTS), metavar="a,b,puzzle",
+        help="only these (all)")  # fmt: skip
     add("--quick", action="store_true", help="toy sizes: shows in seconds that everything runs")
     add("--device", default="auto", help="auto, cpu, gpu, or the number of a GPU")
     add("--output", type=Path, required=True, metavar="DIR",

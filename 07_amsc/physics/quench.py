@@ -30,7 +30,7 @@ from runs import (
     write,
 )
 
-from options import comma_list, positive, whole
+from options import at_least, comma_list, positive
 from stages import refuse, run_tool
 
 # Measured with L = 32, by temperature: (quantity, sweep, value, error). Until t = 1024, xi_12 is less than a ninth of
@@ -174,7 +174,7 @@ def report(result):
 
 def parse_options(arguments):
     options = parser(__doc__, size=64, samples=512, sweeps=131072, measure="log:2", temperatures=[1.1, 0.7])
-    options.add_argument("--runs", type=whole(2), default=8, metavar="N", help="of each temperature (8)")
+    options.add_argument("--runs", type=at_least(2), default=8, metavar="N", help="of each temperature (8)")
     options.add_argument("--window", type=comma_list(positive), default=[3.0, 10.0], metavar="LOW,HIGH",
                          help="the fit's smallest and largest xi_12 (3,10)")  # fmt: skip
     options = parse(options, arguments)

@@ -16,7 +16,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "common/tools"))
 import table  # noqa: E402
-from options import comma_list, new_file, positive, whole  # noqa: E402
+from options import at_least, comma_list, new_file, positive, whole  # noqa: E402
 from results import read_result  # noqa: E402
 from stages import Failure, last_line, progress, refuse  # noqa: E402
 
@@ -285,18 +285,18 @@ def parser(description, *, size, samples, sweeps, measure, temperatures):
         help="spin_glass of any stage (build/07_amsc/spin_glass)")  # fmt: skip
     add("--folder", type=Path, required=True, metavar="DIR", help="for the files and checkpoints of the runs")
     add("--json", type=new_file, required=True, metavar="FILE", help="the result")
-    add("--size", type=whole(4), default=size, metavar="L", help=f"({size})")
-    add("--samples", type=whole(1), default=samples, metavar="M", help=f"of each run ({samples})")
-    add("--samples-per-stream", type=whole(1), default=32, metavar="W",
+    add("--size", type=at_least(4), default=size, metavar="L", help=f"({size})")
+    add("--samples", type=whole, default=samples, metavar="M", help=f"of each run ({samples})")
+    add("--samples-per-stream", type=whole, default=32, metavar="W",
         help="share their draws; errors are over groups of them (32)")  # fmt: skip
-    add("--replicas", type=whole(2), default=4, metavar="R", help="(4)")
-    add("--sweeps", type=whole(1), default=sweeps, metavar="N", help=f"({sweeps})")
+    add("--replicas", type=at_least(2), default=4, metavar="R", help="(4)")
+    add("--sweeps", type=whole, default=sweeps, metavar="N", help=f"({sweeps})")
     add("--measure", default=measure, help=f"measuring times ({measure})")
     add("--generator", default="philox", help="(philox)")
-    add("--seed", type=whole(0), default=1, metavar="S", help="of the first run; each has its own (1)")
+    add("--seed", type=at_least(0), default=1, metavar="S", help="of the first run; each has its own (1)")
     add("--temperatures", type=comma_list(positive), default=temperatures, metavar="T,...",
         help=f"({','.join(f'{one:g}' for one in temperatures)})")  # fmt: skip
-    add("--jobs", type=whole(1), default=1, metavar="N", help="runs at a time (1)")
+    add("--jobs", type=whole, default=1, metavar="N", help="runs at a time (1)")
     add("launch", nargs="*", metavar="-- ...", help=argparse.SUPPRESS)
     return result
 

@@ -34,8 +34,8 @@ def parse_options(arguments):
         allow_abbrev=False,
     )
     parser.error = refuse
-    parser.add_argument("--ranks", type=whole(), required=True, help="how many: at most one a plane, L / 2. They share the GPUs if "
-                        "there are fewer, and the cores")
+    parser.add_argument("--ranks", type=whole, required=True, help="how many: at most one a plane, L / 2. They share "
+                        "the GPUs if there are fewer, and the cores")
     build.add_options(parser)
     end = arguments.index("--") if "--" in arguments else len(arguments)
     options = parser.parse_args(arguments[:end])

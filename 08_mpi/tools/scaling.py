@@ -24,7 +24,7 @@ import draw
 import ranks as launcher
 import scaling_model
 import table
-from options import comma_list, one_of, positive, whole
+from options import positive, some_of, whole, wholes
 from scaling_model import AssumedLink
 from scaling_tables import FILE, FORMAT, TRANSPORTS, as_text, case, in_order
 from stages import Failure, as_words, progress, refuse, run_tool
@@ -173,15 +173,15 @@ def parse_options(arguments):
     parser.error = refuse
     add = parser.add_argument
     add("--scaling", type=Path, metavar="DIR", required=True, help=f"the folder for {FILE} and the pictures")
-    add("--ranks", type=comma_list(whole()), metavar="1,2", help="how many (1,2,4,8, as far as there are GPUs)")
-    add("--size", type=comma_list(whole()), metavar="L,L", help="spins along a side (32 to 512; 16,32 on a CPU)")
-    add("--transport", type=comma_list(one_of(TRANSPORTS)), metavar="staged,peer",
+    add("--ranks", type=wholes, metavar="1,2", help="how many (1,2,4,8, as far as there are GPUs)")
+    add("--size", type=wholes, metavar="L,L", help="spins along a side (32 to 512; 16,32 on a CPU)")
+    add("--transport", type=some_of(TRANSPORTS), metavar="staged,peer",
         help="how planes travel (all that there are)")
-    add("--samples", type=whole(), metavar="M", help="realisations of the couplings (128)")
-    add("--replicas", type=whole(), metavar="R", help="copies of each (4)")
-    add("--samples-per-stream", type=whole(), metavar="W", help="samples that share random numbers (128)")
+    add("--samples", type=whole, metavar="M", help="realisations of the couplings (128)")
+    add("--replicas", type=whole, metavar="R", help="copies of each (4)")
+    add("--samples-per-stream", type=whole, metavar="W", help="samples that share random numbers (128)")
     add("--generator", metavar="NAME", help="of the draws (philox)")
-    add("--repetitions", type=whole(), metavar="K", help="timed runs, of which the median counts (5)")
+    add("--repetitions", type=whole, metavar="K", help="timed runs, of which the median counts (5)")
     add("--seconds", type=positive, metavar="S", help="of a timed run, about (0.1)")
     add("--device", help="auto, cpu, gpu, or the number of rank 0's GPU")
     add("--link", type=AssumedLink, action="append", default=[], metavar="GB/s,us",

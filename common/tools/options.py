@@ -6,8 +6,8 @@ import re
 from pathlib import Path
 
 
-def whole(least=1):
-    """Parses a whole number of at least so much."""
+def at_least(least):
+    """Parses a whole number."""
 
     def parse(text):
         if not re.fullmatch(r"[0-9]{1,18}", text) or int(text) < least:
@@ -34,15 +34,19 @@ def new_file(text):
     return Path(text)
 
 
-def one_of(allowed):
+def comma_list(parse):
+    """Several of what `parse` takes, with commas between them."""
+    return lambda text: [parse(part) for part in text.split(",")]
+
+
+whole = at_least(1)
+wholes = comma_list(whole)
+
+
+def some_of(allowed):
     def parse(text):
         if text not in allowed:
             raise argparse.ArgumentTypeError(f"{text}; allowed are {', '.join(allowed)}")
         return text
 
-    return parse
-
-
-def comma_list(parse):
-    """Several of what `parse` takes, with commas between them."""
-    return lambda text: [parse(part) for part in text.split(",")]
+    return comma_list(parse)

@@ -244,7 +244,7 @@ def aligned_line(cells, widths, numbers):
 
 
 def aligned(headings, body, numbers, rule=False):
-    """A table for a terminal, when all its rows are known. Numbers go to the right. `rule`: a line under the headings."""
+    """A table for a terminal, when all rows are known. Numbers go to the right; `rule` is a line under the headings."""
     lines = [headings, *body]
     widths = [max(map(len, column)) for column in zip(*lines)]
     if rule:

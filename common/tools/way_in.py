@@ -205,8 +205,8 @@ def options_of(arguments):
                         help="whether it is on the PATH (default: both, if it is there now)")  # fmt: skip
     parser.add_argument("--commit", default="HEAD", help="what is cloned (default: HEAD; never what is not committed)")
     parser.add_argument("--folder", type=Path, help="clone into folders in this one, not in /tmp")
-    parser.add_argument("--json", type=new_file, metavar="FILE", help="write the results; rows of a FILE that is there, of "
-                        "the same commit and machine, stay unless they are measured again")  # fmt: skip
+    parser.add_argument("--json", type=new_file, metavar="FILE", help="write the results; rows of a FILE that is there, "
+                        "of the same commit and machine, stay unless they are measured again")  # fmt: skip
     parser.add_argument("--repository", type=Path, default=ROOT, help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
     options.parts = options.parts.split(",")

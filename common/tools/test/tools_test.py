@@ -1,4 +1,4 @@
-"""Tests of the tools that measure and show. ctest runs them; by hand, in common/tools: python3 -m unittest test.tools_test."""
+"""Tests of what measures and shows. ctest runs them; by hand, in common/tools: python3 -m unittest test.tools_test."""
 
 import contextlib
 import importlib.util
