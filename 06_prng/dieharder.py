@@ -17,10 +17,10 @@ from pathlib import Path
 sys.path.insert(0, __file__.rsplit("/", 2)[0] + "/common/tools")
 
 from build import build_if_configured
-from options import at_least, comma_list, wholes
+from options import Parser, at_least, comma_list, wholes
 from plots import save, subplots
 from results import read_result
-from stages import ROOT, Failure, last_line, progress, refuse, run_tool
+from stages import ROOT, Failure, last_line, progress, run_tool
 
 FORMAT = "psFlip dieharder, version 1"
 TESTS = [0, 1, 2, 3, 4, *range(8, 14), 15, 16, 100, 101, 102, *range(204, 210)]  # 55 assessments
@@ -163,8 +163,7 @@ def draw(result, file):
 
 
 def parse_options(arguments):
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.error = refuse
+    parser = Parser(description=__doc__)
     add = parser.add_argument
     add("--short", action="store_true", help="the quickest 8 tests for N = 1 and 2^16 (minutes); without it all 22 for "
         "N = 1, 2^16 and 2^20 (an hour)")  # fmt: skip

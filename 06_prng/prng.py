@@ -18,9 +18,9 @@ sys.path.insert(0, __file__.rsplit("/", 2)[0] + "/common/tools")
 
 import table
 from build import build_if_configured
-from options import new_file, some_of, whole, wholes
+from options import Parser, new_file, some_of, whole, wholes
 from results import read_result, select
-from stages import ROOT, Failure, as_words, refuse, repetitions_of, report_of, run_tool
+from stages import ROOT, Failure, as_words, repetitions_of, report_of, run_tool
 
 FORMAT = "psFlip random numbers, version 1"
 TITLES = {
@@ -242,8 +242,7 @@ def as_text(result, which):
 
 
 def parse_options(arguments):
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.error = refuse
+    parser = Parser(description=__doc__)
     add = parser.add_argument
     add("--generators", type=some_of(TITLES), metavar="minstd,curand-xorwow", help="only these")
     add("--elements", type=whole, metavar="N", help="floats to fill (2^29; 2^22 on a CPU)")

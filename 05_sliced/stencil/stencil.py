@@ -19,9 +19,9 @@ sys.path.insert(0, __file__.rsplit("/", 3)[0] + "/common/tools")
 import counters
 import table
 from build import build_if_configured
-from options import new_file, some_of, whole, wholes
+from options import Parser, new_file, some_of, whole, wholes
 from results import read_result
-from stages import ROOT, Failure, as_words, progress, refuse, repetitions_of, report_of, run_tool
+from stages import ROOT, Failure, as_words, progress, repetitions_of, report_of, run_tool
 
 INDEXINGS = ["bitwise", "sliced", "sliced-grid", "standard", "standard-grid"]
 LOADS = ["plain", "readonly", "texture"]
@@ -222,8 +222,7 @@ def remarks(result):
 
 
 def parse_options(arguments):
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.error = refuse
+    parser = Parser(description=__doc__)
     add = parser.add_argument
     add("--sizes", type=wholes, metavar="64,256", help="sites along a side (64,128,256,512; 8,16,32 on a CPU)")
     add("--indexing", type=some_of(INDEXINGS), metavar="sliced,bitwise", help="only these")

@@ -25,10 +25,10 @@ sys.path.insert(0, __file__.rsplit("/", 3)[0] + "/common/tools")
 
 import table
 from build import build_if_configured
-from options import some_of
+from options import Parser, some_of
 from plots import save, subplots
 from results import read_result
-from stages import ROOT, Failure, last_line, progress, refuse, run_tool
+from stages import ROOT, Failure, last_line, progress, run_tool
 
 FORMAT = "psFlip linear solver, version 1"
 NAME = "linear_solver"
@@ -403,8 +403,7 @@ def draw(result, file):
 
 
 def parse_options(arguments):
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.error = refuse
+    parser = Parser(description=__doc__)
     add = parser.add_argument
     add("--experiments", type=some_of(EXPERIMENTS), default=list(EXPERIMENTS), metavar="a,b,puzzle",
         help="only these (all)")  # fmt: skip

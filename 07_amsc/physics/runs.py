@@ -16,7 +16,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "common/tools"))
 import table  # noqa: E402
-from options import at_least, comma_list, new_file, positive, whole  # noqa: E402
+from options import Parser, at_least, comma_list, new_file, positive, whole  # noqa: E402
 from results import read_result  # noqa: E402
 from stages import Failure, last_line, progress, refuse  # noqa: E402
 
@@ -272,14 +272,12 @@ def read(file, name):
 
 def parser(description, *, size, samples, sweeps, measure, temperatures):
     """The options that all scripts have, with a script's defaults."""
-    result = argparse.ArgumentParser(
+    result = Parser(
         description=description,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,  # without_files() knows their whole names
         epilog="What follows -- goes to spin_glass: -- --device 1 --kernel wide. A script that was stopped goes on if "
         "it is\ncalled again with the same --folder.",
     )
-    result.error = refuse
     add = result.add_argument
     add("--program", type=Path, default=ROOT / "build/07_amsc/spin_glass", metavar="FILE",
         help="spin_glass of any stage (build/07_amsc/spin_glass)")  # fmt: skip

@@ -12,7 +12,6 @@ sys.path.insert(0, __file__.rsplit("/", 3)[0] + "/common/tools")
 if __name__ == "__main__":
     import interrupt  # noqa: F401
 
-import argparse
 import datetime
 import json
 import subprocess
@@ -24,7 +23,7 @@ import draw
 import ranks as launcher
 import scaling_model
 import table
-from options import positive, some_of, whole, wholes
+from options import Parser, positive, some_of, whole, wholes
 from scaling_model import AssumedLink
 from scaling_tables import FILE, FORMAT, TRANSPORTS, as_text, case, in_order
 from stages import Failure, as_words, progress, refuse, run_tool
@@ -163,14 +162,12 @@ def differences(rows):
 
 
 def parse_options(arguments):
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="common/run",
         description=__doc__,
         epilog=scaling_model.__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    parser.error = refuse
     add = parser.add_argument
     add("--scaling", type=Path, metavar="DIR", required=True, help=f"the folder for {FILE} and the pictures")
     add("--ranks", type=wholes, metavar="1,2", help="how many (1,2,4,8, as far as there are GPUs)")

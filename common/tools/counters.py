@@ -8,7 +8,6 @@ JSON file from which readme_tables.py makes tables. ncu needs the right to read 
 everyone.
 """
 
-import argparse
 import csv
 import io
 import json
@@ -20,6 +19,7 @@ import stages
 from build import build_if_configured
 from measure import words
 from models import MAJORITY, SPIN_GLASS, model_of
+from options import Parser
 from results import select
 from stages import ROOT, Failure, as_words, last_line, run_tool
 
@@ -192,7 +192,7 @@ def of_words(options):
 
 
 def main(arguments):
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = Parser(description=__doc__)
     source = parser.add_mutually_exclusive_group(required=True)
     source.add_argument("--comparison", type=Path, metavar="FILE", help="from common/run --json FILE")
     source.add_argument("--words", type=Path, metavar="FILE", help=f"{words.NAME}.json from common/run --words")

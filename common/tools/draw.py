@@ -4,11 +4,11 @@
 The commands that measure do so themselves where matplotlib is; this is for figures that were measured elsewhere.
 """
 
-import argparse
 import json
 from pathlib import Path
 
 from measure import generators, pictures, sizes, sweep
+from options import Parser
 from results import read_csv
 from stages import Failure, offered, run_tool
 
@@ -63,7 +63,7 @@ def draw_if_possible(folder, name):
 
 def main(arguments):
     known = known_pictures()
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = Parser(description=__doc__)
     parser.add_argument("folder", type=Path, help="as common/results/h200")
     parser.add_argument("names", nargs="*", metavar="name", help=f"of {', '.join(known)} (all that are there)")
     options = parser.parse_args(arguments)

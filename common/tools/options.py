@@ -1,9 +1,21 @@
-"""What the tools' command lines share: what a value may be. argparse says the rest."""
+"""What the tools' command lines share: how they refuse, and what a value may be."""
 
 import argparse
 import math
 import re
 from pathlib import Path
+
+from stages import refuse
+
+
+class Parser(argparse.ArgumentParser):
+    """argparse's, but it shows a description as it is written, and refuses in one line."""
+
+    def __init__(self, **more):
+        super().__init__(formatter_class=argparse.RawDescriptionHelpFormatter, **more)
+
+    def error(self, message):
+        refuse(message)
 
 
 def at_least(least):

@@ -52,6 +52,7 @@ import table
 import way_in
 from measure import generators, sizes, words
 from models import MAJORITY, SPIN_GLASS
+from options import Parser
 from results import read_csv
 from stages import Failure, offered, run_tool
 
@@ -267,7 +268,7 @@ def filled(root, text):
 
 
 def main(arguments):
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = Parser(description=__doc__)
     parser.add_argument("--check", action="store_true", help="change nothing; exit code 1 if a table is stale")
     parser.add_argument("--root", type=Path, default=stages.ROOT, help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)

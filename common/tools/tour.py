@@ -9,7 +9,6 @@ Piped, it prints everything.
 if __name__ == "__main__":
     import interrupt  # noqa: F401
 
-import argparse
 import difflib
 import re
 import sys
@@ -19,8 +18,8 @@ import compare
 import stages
 import table
 from measure.comparison import Comparison, is_there
-from options import comma_list
-from stages import REFERENCE, Failure, folders, models_of, refuse, run_tool
+from options import Parser, comma_list
+from stages import REFERENCE, Failure, folders, models_of, run_tool
 
 RULE = 100  # columns
 DIFF = re.compile(r"^ *diff (\S+) (\S+)\n+", re.MULTILINE)  # in a README: what to compare
@@ -165,9 +164,7 @@ def show_stage(folder, before, options, reader):
 
 
 def option_parser():
-    parser = argparse.ArgumentParser(prog="common/run --tour", description=__doc__, allow_abbrev=False,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
-    parser.error = refuse
+    parser = Parser(prog="common/run --tour", description=__doc__, allow_abbrev=False)
     parser.add_argument("--stages", type=comma_list(str), metavar="01,03", help="only these (all)")
     parser.add_argument("--device", default="auto", help="auto, cpu, gpu, or the number of a GPU")
     parser.add_argument("--no-measure", dest="measure", action="store_false", help="to read: build and time nothing")

@@ -19,7 +19,7 @@ import time
 from pathlib import Path
 
 import table
-from options import new_file
+from options import Parser, new_file
 from results import read_result
 from stages import ROOT, Failure, progress, refuse
 
@@ -196,9 +196,7 @@ def markdown(folder):
 
 
 def options_of(arguments):
-    parser = argparse.ArgumentParser(prog="common/tools/first_table", description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
-    parser.error = refuse
+    parser = Parser(prog="common/tools/first_table", description=__doc__)
     parts = "; ".join(f"{name}: {what}" for name, what in PARTS.items())
     parser.add_argument("--parts", default=",".join(PARTS), metavar="NAME,...", help=f"what is measured. {parts}")
     parser.add_argument("--nvcc", choices=["both", "with", "without"], default="both",
