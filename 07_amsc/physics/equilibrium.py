@@ -8,7 +8,6 @@ Exit code 0: all agrees; 1: a pull is larger than 4; 2: bad input.
 """
 
 from runs import (
-    call,
     comparison,
     describe,
     in_words,
@@ -21,6 +20,8 @@ from runs import (
     verdict,
     write,
 )
+
+from stages import run_tool
 
 # By size and temperature: (quantity, value, error, source). Measured: of other samples, which share no draws.
 FIRST, LONGER, SERIES = "measured", "measured, longer", "series in tanh(1/T), L infinite"
@@ -80,4 +81,4 @@ def main(arguments):
 
 
 if __name__ == "__main__":
-    call(main, "equilibrium")
+    run_tool(main, "equilibrium")

@@ -14,7 +14,6 @@ import math
 import sys
 
 from runs import (
-    call,
     chi_squared_tail,
     comparison,
     describe,
@@ -30,6 +29,8 @@ from runs import (
     verdict,
     write,
 )
+
+from stages import run_tool
 
 LARGEST_PULL = 4.5  # there are some hundred of them, with errors from some hundred groups
 LEAST_PROBABILITY = 1e-4
@@ -124,4 +125,4 @@ def main(arguments):
 
 
 if __name__ == "__main__":
-    call(main, "nishimori")
+    run_tool(main, "nishimori")

@@ -6,11 +6,13 @@
 makes quench_energy.svg, quench_coherence.svg and nishimori.svg in that folder, of what is there. Needs matplotlib.
 """
 
-import sys
 from pathlib import Path
 
-from runs import Failure, call, read
 from quench import KNOWN, LITERATURE, MEASURED
+from runs import read
+
+from plots import save, subplots
+from stages import Failure, run_tool
 
 
 def positive(rows, name):
@@ -33,9 +35,7 @@ def title(result):
 
 
 def draw_energy(result, file):
-    from plots import plt, save  # needs matplotlib
-
-    figure, axes = plt.subplots(figsize=(7, 4.5))
+    figure, axes = subplots(figsize=(7, 4.5))
     for number, one in enumerate(result["temperatures"]):
         t, e, errors = positive(one["rows"], "e")
         axes.errorbar(t, e, errors, fmt="o-", color=f"C{number}", markersize=3, linewidth=1,
@@ -51,9 +51,7 @@ def draw_energy(result, file):
 
 
 def draw_coherence(result, file):
-    from plots import plt, save  # needs matplotlib
-
-    figure, axes = plt.subplots(figsize=(7, 5))
+    figure, axes = subplots(figsize=(7, 5))
     for number, one in enumerate(result["temperatures"]):
         temperature, colour, fit = one["temperature"], f"C{number}", one["fit"]
         t, xi, errors = positive(one["rows"], "xi_12")
@@ -86,9 +84,7 @@ def draw_coherence(result, file):
 
 
 def draw_nishimori(result, file):
-    from plots import plt, save  # needs matplotlib
-
-    figure, axes = plt.subplots(figsize=(7, 4))
+    figure, axes = subplots(figsize=(7, 4))
     count = len(result["temperatures"])
     for number, one in enumerate(result["temperatures"]):
         # Side by side, and sweep 0 has to be somewhere on a logarithmic axis.
@@ -128,4 +124,4 @@ def main(arguments):
 
 
 if __name__ == "__main__":
-    call(main, "plot")
+    run_tool(main, "plot")

@@ -11,10 +11,8 @@ Exit code 0: all agrees with what is known; 1: a pull is larger than 4; 2: bad i
 """
 
 import math
-import sys
 
 from runs import (
-    call,
     comparison,
     describe,
     fit_power,
@@ -22,18 +20,18 @@ from runs import (
     in_words,
     jackknife,
     mean,
-    numbers,
     parse,
     parser,
     print_comparisons,
     print_table,
     problem,
-    refuse,
     simulate_all,
     verdict,
-    whole_number,
     write,
 )
+
+from options import at_least, comma_list, positive
+from stages import refuse, run_tool
 
 # Measured with L = 32, by temperature: (quantity, sweep, value, error). Until t = 1024, xi_12 is less than a ninth of
 # that, and energies cannot tell; after 16384 sweeps at T = 1.1 it is a sixth, and a little of a difference is possible.
@@ -176,8 +174,8 @@ def report(result):
 
 def parse_options(arguments):
     options = parser(__doc__, size=64, samples=512, sweeps=131072, measure="log:2", temperatures=[1.1, 0.7])
-    options.add_argument("--runs", type=whole_number(2), default=8, metavar="N", help="of each temperature (8)")
-    options.add_argument("--window", type=numbers, default=[3.0, 10.0], metavar="LOW,HIGH",
+    options.add_argument("--runs", type=at_least(2), default=8, metavar="N", help="of each temperature (8)")
+    options.add_argument("--window", type=comma_list(positive), default=[3.0, 10.0], metavar="LOW,HIGH",
                          help="the fit's smallest and largest xi_12 (3,10)")  # fmt: skip
     options = parse(options, arguments)
     if len(options.window) != 2 or not options.window[0] < options.window[1]:
@@ -205,4 +203,4 @@ def main(arguments):
 
 
 if __name__ == "__main__":
-    call(main, "quench")
+    run_tool(main, "quench")

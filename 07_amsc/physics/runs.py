@@ -15,7 +15,10 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "common/tools"))
-from stages import Failure, progress, refuse  # noqa: E402
+import table  # noqa: E402
+from options import Parser, at_least, comma_list, new_file, positive, whole  # noqa: E402
+from results import read_result  # noqa: E402
+from stages import Failure, last_line, progress, refuse  # noqa: E402
 
 LARGEST_PULL = 4
 
@@ -77,8 +80,7 @@ def simulate(program, folder, name, options, outputs=(), launch=()):
         except OSError as error:
             raise Failure(f"{program}: {error.strerror}") from None
         if done.returncode != 0:
-            reason = (done.stderr.strip().splitlines() or [f"it ended with code {done.returncode}"])[-1]
-            raise Failure(f"{name}: {reason}")
+            raise Failure(f"{name}: {last_line(done.stderr, done.returncode)}")
         for file in (checkpoint, checkpoint.with_name(checkpoint.name + ".rows")):
             file.unlink(missing_ok=True)  # of a finished run; a large one
         progress("")
@@ -199,9 +201,7 @@ def in_words(value, error):
 
 
 def print_table(headings, body):
-    widths = [max(len(line[i]) for line in [headings, *body]) for i in range(len(headings))]
-    for line in [headings, ["-" * width for width in widths], *body]:
-        print("  ".join(text.ljust(width) for text, width in zip(line, widths)).rstrip())
+    print(table.aligned(headings, body, [False] * len(headings), rule=True))
 
 
 def print_comparisons(comparisons):
@@ -264,67 +264,37 @@ def write(result, file):
 
 
 def read(file, name):
-    try:
-        result = json.loads(file.read_text())
-    except OSError as error:
-        raise Failure(f"{file}: {error.strerror}") from None
-    except ValueError:
-        result = None
-    if not isinstance(result, dict) or result.get("format") != f"psFlip {name}, version 1":
-        raise Failure(f"{file} is not 'psFlip {name}, version 1'")
-    return result
+    return read_result(file, f"psFlip {name}, version 1")
 
 
 # ---- Command lines
 
 
-def whole_number(least):
-    def parse(text):
-        if not re.fullmatch(r"\d{1,12}", text) or int(text) < least:
-            raise argparse.ArgumentTypeError(f"{text}; it must be a whole number, at least {least}")
-        return int(text)
-
-    return parse
-
-
-def numbers(text):
-    """Positive numbers with commas between them."""
-    try:
-        found = [float(one) for one in text.split(",")]
-    except ValueError:
-        found = []
-    if not found or not all(math.isfinite(one) and one > 0 for one in found):
-        raise argparse.ArgumentTypeError(f"{text}; it must be positive numbers with commas between them")
-    return found
-
-
 def parser(description, *, size, samples, sweeps, measure, temperatures):
     """The options that all scripts have, with a script's defaults."""
-    result = argparse.ArgumentParser(
+    result = Parser(
         description=description,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,  # without_files() knows their whole names
         epilog="What follows -- goes to spin_glass: -- --device 1 --kernel wide. A script that was stopped goes on if "
         "it is\ncalled again with the same --folder.",
     )
-    result.error = refuse
     add = result.add_argument
     add("--program", type=Path, default=ROOT / "build/07_amsc/spin_glass", metavar="FILE",
         help="spin_glass of any stage (build/07_amsc/spin_glass)")  # fmt: skip
     add("--folder", type=Path, required=True, metavar="DIR", help="for the files and checkpoints of the runs")
-    add("--json", type=Path, required=True, metavar="FILE", help="the result")
-    add("--size", type=whole_number(4), default=size, metavar="L", help=f"({size})")
-    add("--samples", type=whole_number(1), default=samples, metavar="M", help=f"of each run ({samples})")
-    add("--samples-per-stream", type=whole_number(1), default=32, metavar="W",
+    add("--json", type=new_file, required=True, metavar="FILE", help="the result")
+    add("--size", type=at_least(4), default=size, metavar="L", help=f"({size})")
+    add("--samples", type=whole, default=samples, metavar="M", help=f"of each run ({samples})")
+    add("--samples-per-stream", type=whole, default=32, metavar="W",
         help="share their draws; errors are over groups of them (32)")  # fmt: skip
-    add("--replicas", type=whole_number(2), default=4, metavar="R", help="(4)")
-    add("--sweeps", type=whole_number(1), default=sweeps, metavar="N", help=f"({sweeps})")
+    add("--replicas", type=at_least(2), default=4, metavar="R", help="(4)")
+    add("--sweeps", type=whole, default=sweeps, metavar="N", help=f"({sweeps})")
     add("--measure", default=measure, help=f"measuring times ({measure})")
     add("--generator", default="philox", help="(philox)")
-    add("--seed", type=whole_number(0), default=1, metavar="S", help="of the first run; each has its own (1)")
-    add("--temperatures", type=numbers, default=temperatures, metavar="T,...",
+    add("--seed", type=at_least(0), default=1, metavar="S", help="of the first run; each has its own (1)")
+    add("--temperatures", type=comma_list(positive), default=temperatures, metavar="T,...",
         help=f"({','.join(f'{one:g}' for one in temperatures)})")  # fmt: skip
-    add("--jobs", type=whole_number(1), default=1, metavar="N", help="runs at a time (1)")
+    add("--jobs", type=whole, default=1, metavar="N", help="runs at a time (1)")
     add("launch", nargs="*", metavar="-- ...", help=argparse.SUPPRESS)
     return result
 
@@ -337,8 +307,6 @@ def parse(result, arguments):
                f"{options.samples_per_stream}")  # fmt: skip
     if not options.program.is_file():
         refuse(f"--program {options.program}: there is no such file")
-    if not options.json.parent.is_dir():
-        refuse(f"--json {options.json}: there is no such folder")
     return options
 
 
@@ -356,15 +324,3 @@ def problem(options, temperature, seed, **more):
         "measure": options.measure,
         **more,
     }
-
-
-def call(main, name):
-    """Runs a script: 0 and 1 are its verdict, 2 is bad input."""
-    try:
-        sys.exit(main(sys.argv[1:]))
-    except Failure as failure:
-        progress("")
-        print(f"{name}: {failure}", file=sys.stderr)
-        sys.exit(2)
-    except KeyboardInterrupt:
-        sys.exit(130)

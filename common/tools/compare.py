@@ -16,37 +16,17 @@ from pathlib import Path
 
 import build
 import device_report
+import draw
+import plots
 import stages
 import table
-from comparison import Comparison
+from measure import generators, pictures, sizes, sweep, words
+from measure.comparison import Comparison
 from models import CURAND_GENERATORS, MAJORITY, MODELS, SPIN_GLASS
+from options import comma_list, new_file, positive, some_of, whole, wholes
 from stages import REFERENCE, Failure, progress, refuse, run_tool
 
-
-def comma_list(convert, allowed=None):
-    def parse(text):
-        values = [convert(part) for part in text.split(",")]
-        for value in values:
-            if allowed and value not in allowed:
-                raise argparse.ArgumentTypeError(f"{value!r}; allowed are {', '.join(allowed)}")
-        return values
-
-    parse.__name__ = "comma list"  # argparse's messages call it so
-    return parse
-
-
-def whole(text):
-    value = int(text)
-    if value < 1:
-        raise argparse.ArgumentTypeError(f"{text}; it must be at least 1")
-    return value
-
-
-def temperature(text):
-    value = float(text)
-    if not 0 < value < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text}; it must be a finite number above 0")
-    return value
+INTO_FOLDER = {"sweep": sweep, "sizes": sizes, "generators": generators, "words": words}
 
 
 def option_parser():
@@ -65,7 +45,7 @@ def option_parser():
     add = parser.add_argument
     add("--model", choices=["majority", "spin-glass", "both"],
         help="whose stages (both, or the one that the other options belong to)")
-    add("--size", type=comma_list(whole), metavar="N", help="spins along a side: of the 2D majority model (10000; 1500 "
+    add("--size", type=wholes, metavar="N", help="spins along a side: of the 2D majority model (10000; 1500 "
         "on a CPU) or of the 3D spin glass (256; 32). It takes one model, as do --json, --csv and --plot")
     add("--seed", type=int, default=42, help="of everything that is random (42)")
     add("--stages", type=comma_list(str), metavar="01,03", help="only these, and 00, which says which bits are right")
@@ -74,18 +54,18 @@ def option_parser():
     add("--beside", metavar="DEVICE", help="a column with what is in common/results of another device, as h200")
     add("--repetitions", type=whole, metavar="R", help="timed runs, of which the median counts (10; 3 on a CPU)")
     add("--device", default="auto", help="auto, cpu, gpu, or the number of a GPU")
-    add("--json", type=Path, metavar="FILE", help="write everything that was measured: every column, and all trials")
-    add("--csv", type=Path, metavar="FILE", help="write the table, with every column")
-    add("--plot", type=Path, metavar="FILE", help="draw the table (.png, .svg or .pdf)")
+    add("--json", type=new_file, metavar="FILE", help="write all that was measured: every column, and all trials")
+    add("--csv", type=new_file, metavar="FILE", help="write the table, with every column")
+    add("--plot", type=new_file, metavar="FILE", help="draw the table (.png, .svg or .pdf)")
     build.add_options(parser)
 
     add = parser.add_argument_group(MAJORITY.title).add_argument
-    add("--steps", type=comma_list(whole), metavar="K", help="updates of the whole lattice in one timed run (10)")
-    add("--storage", type=comma_list(str, MAJORITY.rows["storage"]), metavar="int32,...",
+    add("--steps", type=wholes, metavar="K", help="updates of the whole lattice in one timed run (10)")
+    add("--storage", type=some_of(MAJORITY.rows["storage"]), metavar="int32,...",
         help="how a spin is stored: int32, int8, bit (all)")
-    add("--thread-width", type=comma_list(whole), metavar="8,16", help="launch shapes to try")
-    add("--block", type=comma_list(whole), metavar="1,2", help="launch shapes to try")
-    add("--steps-per-pass", type=comma_list(whole), metavar="1,8", help="steps at most between reading and writing the "
+    add("--thread-width", type=wholes, metavar="8,16", help="launch shapes to try")
+    add("--block", type=wholes, metavar="1,2", help="launch shapes to try")
+    add("--steps-per-pass", type=wholes, metavar="1,8", help="steps at most between reading and writing the "
         "lattice to try")
     add("--sweep", type=Path, metavar="DIR", help="instead: time every launch shape at every --size and --steps "
         "(here comma lists) and write the tables and plots of the report's Figures 4, 5 and 6 into DIR")
@@ -94,19 +74,19 @@ def option_parser():
     add("--sweeps", type=whole, metavar="K", help="sweeps in one timed run (10)")
     add("--samples", type=whole, metavar="M", help="realisations of the couplings (1)")
     add("--replicas", type=whole, metavar="R", help="copies of each sample (4)")
-    add("--temperature", type=temperature, metavar="T", help="in units of the coupling (1.1)")
-    add("--indexing", type=comma_list(str, SPIN_GLASS.rows["indexing"]), metavar="sliced,...",
+    add("--temperature", type=positive, metavar="T", help="in units of the coupling (1.1)")
+    add("--indexing", type=some_of(SPIN_GLASS.rows["indexing"]), metavar="sliced,...",
         help="how sites are numbered, in stages 04 to 06 (all; in stage 06 sliced)")
-    add("--kernel", type=comma_list(str, SPIN_GLASS.rows["kernel"]), metavar="wide,...",
+    add("--kernel", type=some_of(SPIN_GLASS.rows["kernel"]), metavar="wide,...",
         help="of stage 07, whose rows have 128 samples at least; 32 on a CPU (all)")
-    add("--generator", type=comma_list(str, SPIN_GLASS.rows["generator"] + CURAND_GENERATORS), metavar="minstd,...",
+    add("--generator", type=some_of(SPIN_GLASS.rows["generator"] + CURAND_GENERATORS), metavar="minstd,...",
         help="random numbers (all that compute the same everywhere; in stage 07 minstd and philox)")
-    add("--load", type=comma_list(str, SPIN_GLASS.trials["load"]), metavar="plain,...", help="ways of reading to try")
-    add("--threads", type=comma_list(whole), metavar="128,256", help="threads of a block to try")
-    add("--sites-per-thread", type=comma_list(whole), metavar="1,4", help="sites that a thread updates together to try")
-    add("--samples-per-word", type=comma_list(whole), metavar="32,64", help="samples that are bits of one word to try")
-    add("--cluster", type=comma_list(whole), metavar="1,8", help="thread blocks that share their memory to try")
-    add("--replicas-together", type=comma_list(whole), metavar="1,4", help="replicas that a cluster updates to try")
+    add("--load", type=some_of(SPIN_GLASS.trials["load"]), metavar="plain,...", help="ways of reading to try")
+    add("--threads", type=wholes, metavar="128,256", help="threads of a block to try")
+    add("--sites-per-thread", type=wholes, metavar="1,4", help="sites that a thread updates together to try")
+    add("--samples-per-word", type=wholes, metavar="32,64", help="samples that are bits of one word to try")
+    add("--cluster", type=wholes, metavar="1,8", help="thread blocks that share their memory to try")
+    add("--replicas-together", type=wholes, metavar="1,4", help="replicas that a cluster updates to try")
     add("--sizes", type=Path, metavar="DIR", help="instead: time every indexing at every --size (here a comma list), "
         "with as many samples as make --spins, and write a table and a plot of ps a flip against L into DIR")
     add("--generators", type=Path, metavar="DIR", help="instead: time every generator and indexing of stage 06 at "
@@ -147,7 +127,7 @@ def choose_models(options):
 def parse_options(arguments):
     options = option_parser().parse_args(arguments)
     options.models = choose_models(options)
-    into_folder = [name for name in ("sweep", "sizes", "generators", "words") if getattr(options, name)]
+    into_folder = [name for name in INTO_FOLDER if getattr(options, name)]
     for name in ("size", "steps"):
         values = getattr(options, name)
         if values and not into_folder:
@@ -173,8 +153,6 @@ def parse_options(arguments):
     if options.sizes and options.generator:
         refuse("--generator: --sizes times minstd; --generators compares generators")
     for file in (options.json, options.csv, options.plot):
-        if file and not file.parent.is_dir():  # now, not after two minutes of work
-            refuse(f"{file}: there is no folder {file.parent}")
         if file and into_folder:
             refuse(f"{file}: --{into_folder[0]} names its files itself")
     known = sorted({stage.number for model in options.models for stage in stages.course(options.build_dir, model)})
@@ -188,10 +166,10 @@ def parse_options(arguments):
     return options
 
 
-def write_csv(file, model, rows):
-    keys = [key for key in rows[0] if key not in (f"{model.time}_runs", "shapes")]
+def write_csv(file, rows, left_out=()):
     with file.open("w", newline="") as stream:
-        writer = csv.DictWriter(stream, keys, extrasaction="ignore", lineterminator="\n")
+        columns = [key for key in rows[0] if key not in left_out]
+        writer = csv.DictWriter(stream, columns, extrasaction="ignore", lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows)
 
@@ -230,11 +208,9 @@ def show(comparison, explain=True):
     if options.json:
         options.json.write_text(json.dumps(result, indent=1) + "\n")
     if options.csv:
-        write_csv(options.csv, model, result["rows"])
+        write_csv(options.csv, result["rows"], left_out=(f"{model.time}_runs", "shapes"))
     if options.plot:
-        import plots
-
-        plots.draw_comparison(result, options.plot)
+        pictures.draw_comparison(result, options.plot)
     return result
 
 
@@ -242,30 +218,37 @@ def agree(result):
     return all(row["bits_agree"] for row in result["rows"])
 
 
-def into_folder(options):
-    """The tool that writes what is asked for into a folder, or None."""
-    if options.sweep:
-        import sweep as tool
-    elif options.sizes:
-        import sizes as tool
-    elif options.generators:
-        import generators as tool
-    elif options.words:
-        import words as tool
-    else:
-        return None
-    return tool
+def measure_into_folder(name, options):
+    """What --sweep, --sizes, --generators and --words do."""
+    tool, folder = INTO_FOLDER[name], getattr(options, name)
+    prepared = tool.prepare(options)
+    folder.mkdir(parents=True, exist_ok=True)
+    found, wrong = tool.measure(*prepared)
+    if not found:
+        raise Failure(f"--{name}: {wrong[0] if wrong else 'every launch was refused'}")
+    print(tool.as_text(found, options))
+    for line in wrong:
+        print(f"*** WRONG RESULT *** {line}")
+    files = tool.files(found)
+    for file, content in files.items():
+        if file.endswith(".csv"):
+            write_csv(folder / file, content)
+        else:
+            (folder / file).write_text(json.dumps(content, indent=1) + "\n")
+    print(f"\nwritten: {' '.join(files)}")
+    draw.draw_if_possible(folder, file)
+    return 1 if wrong else 0
 
 
 def main(arguments):
     options = parse_options(arguments)
     if options.plot:
-        import plots  # noqa: F401, now, so that a missing matplotlib does not cost a run
+        plots.pyplot()  # now, so that a missing matplotlib does not cost a run
     print(table.wrapped(device_report.in_a_line(options)), flush=True)
     options.builder = build.builder_for(options)
-    tool = into_folder(options)
-    if tool:
-        return tool.main(options)
+    for name in INTO_FOLDER:
+        if getattr(options, name):
+            return measure_into_folder(name, options)
     comparisons = [Comparison(model, own) for model, own in split_by_model(options)]
     options.builder.plan([group for comparison in comparisons for group in comparison.groups()])
     results = []

@@ -8,7 +8,6 @@ JSON file from which readme_tables.py makes tables. ncu needs the right to read 
 everyone.
 """
 
-import argparse
 import csv
 import io
 import json
@@ -17,10 +16,12 @@ import subprocess
 from pathlib import Path
 
 import stages
-import words
 from build import build_if_configured
+from measure import words
 from models import MAJORITY, SPIN_GLASS, model_of
-from stages import ROOT, Failure, run_tool
+from options import Parser
+from results import select
+from stages import ROOT, Failure, as_words, last_line, run_tool
 
 METRICS = {
     "microseconds": "gpu__time_duration.sum",
@@ -70,7 +71,7 @@ def profile_command(command, kernel_regex, launch_skip, launch_count):
         raise Failure("there is no ncu here; it comes with the CUDA toolkit") from None
     lines = [line for line in done.stdout.splitlines() if line.startswith('"')]
     if done.returncode != 0 or len(lines) != 2 + launch_count:  # names, units, and the values of every launch
-        raise Failure(f"{name}: ncu: {((done.stdout + done.stderr).strip().splitlines() or ['no output'])[-1]}")
+        raise Failure(f"{name}: ncu: {last_line(done.stdout + done.stderr, done.returncode)}")
     names, units, *launches = csv.reader(io.StringIO("\n".join(lines)))
     counters = {}
     for key, metric in METRICS.items():
@@ -91,10 +92,7 @@ def profile(stage, device, problem, launch):
     else:  # the benchmark warms up by as many sweeps as it times; the program would also measure energies
         command, settings["sweeps"] = [stage.benchmark, "--unchecked", "--benchmark_filter=spin_glass"], 1
         settings["repetitions"] = 1
-    for name, value in settings.items():
-        if value is not None:
-            command += ["--" + name.replace("_", "-"), value]
-    return profile_command(command, "update", launch_skip=2, launch_count=1)
+    return profile_command([*command, *as_words(settings)], "update", launch_skip=2, launch_count=1)
 
 
 LAUNCH = {
@@ -133,11 +131,9 @@ def profile_kernel(stage, device, point):
     command = [stage.benchmark, "--unchecked", "--benchmark_filter=spin_glass", "--device", device]
     settings = {name: point[name] for name in ("size", "samples", "replicas", *SPIN_GLASS.launch) if name in point}
     settings |= {"samples_per_stream": min(words.WIDEST, point["samples"]), "sweeps": sweeps, "repetitions": 1}
-    for name, value in settings.items():
-        if value is not None:
-            command += ["--" + name.replace("_", "-"), value]
     launches = 1 if many else 2  # as many for the warm-up
     flips = sweeps * SPIN_GLASS.spins(point)
+    command += as_words(settings)
     return {"flips": flips} | profile_command(command, "update", launch_skip=launches, launch_count=launches)
 
 
@@ -146,18 +142,18 @@ def kernels_to_profile(points):
     least behind. Of the lesson's, with every generator: where it is slowest."""
     found = []
     generator = words.GENERATORS[0]
-    of_size = words.select(points, figure="size", generator=generator)
+    of_size = select(points, figure="size", generator=generator)
     size, samples = words.ONE_SYSTEM
-    of_size += words.select(points, figure="samples", generator=generator, size=size, samples=samples)
+    of_size += select(points, figure="samples", generator=generator, size=size, samples=samples)
     for kernel in SPIN_GLASS.rows["kernel"]:
-        own = words.select(of_size, kernel=kernel)
+        own = select(of_size, kernel=kernel)
         if own:
-            here = words.select(own, figure="size", size=words.PUBLISHED_SIZE)
+            here = select(own, figure="size", size=words.PUBLISHED_SIZE)
             best = max(own, key=lambda point: lead(point, of_size))
             found += here + [best] * (best not in here)
         if kernel == words.LESSON:
             for each in words.GENERATORS:
-                lesson = words.select(points, figure="size", generator=each, kernel=kernel)
+                lesson = select(points, figure="size", generator=each, kernel=kernel)
                 lesson = [point for point in lesson if point["size"] in words.TARGETS]
                 slowest = max(lesson, key=lambda point: point["ps_per_flip"], default=None)
                 found += [slowest] * (slowest is not None and slowest not in found)
@@ -166,7 +162,7 @@ def kernels_to_profile(points):
 
 def lead(point, points):
     """How many times as long as this one the fastest of the other kernels takes."""
-    others = [other for other in words.select(points, size=point["size"], samples=point["samples"])
+    others = [other for other in select(points, size=point["size"], samples=point["samples"])
               if other["kernel"] != point["kernel"]]  # fmt: skip
     return words.fastest(others)["ps_per_flip"] / point["ps_per_flip"] if others else 1
 
@@ -196,7 +192,7 @@ def of_words(options):
 
 
 def main(arguments):
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = Parser(description=__doc__)
     source = parser.add_mutually_exclusive_group(required=True)
     source.add_argument("--comparison", type=Path, metavar="FILE", help="from common/run --json FILE")
     source.add_argument("--words", type=Path, metavar="FILE", help=f"{words.NAME}.json from common/run --words")

@@ -4,116 +4,81 @@
 The commands that measure do so themselves where matplotlib is; this is for figures that were measured elsewhere.
 """
 
-import argparse
-import csv
 import json
-import sys
 from pathlib import Path
 
-from stages import Failure
+from measure import generators, pictures, sizes, sweep
+from options import Parser
+from results import read_csv
+from stages import Failure, offered, run_tool
 
 
-def number(text):
-    """What a cell of a CSV file was before it was written."""
-    for convert in (int, float):
-        try:
-            return convert(text)
-        except ValueError:
-            pass
-    return text or None
+def draw_comparison(file):
+    pictures.draw_comparison(json.loads(file.read_text()), file.with_suffix(".svg"))
 
 
-def read(file):
-    with file.open(newline="") as stream:
-        return [{key: number(text) for key, text in row.items()} for row in csv.DictReader(stream)]
+def draw_sizes(file):
+    pictures.draw_sizes(sizes.lines(read_csv(file)), file.with_suffix(".svg"))
 
 
-def draw_comparison(plots, file):
-    plots.draw_comparison(json.loads(file.read_text()), file.with_suffix(".svg"))
+def draw_generators(file):
+    pictures.draw_generators(generators.lines(read_csv(file)), file.with_suffix(".svg"))
 
 
-def draw_sizes(plots, file):
-    import sizes
-
-    plots.draw_sizes(sizes.lines(read(file)), file.with_suffix(".svg"))
-
-
-def draw_generators(plots, file):
-    import generators
-
-    plots.draw_generators(generators.lines(read(file)), file.with_suffix(".svg"))
-
-
-def draw_words(plots, file):
+def draw_words(file):
     result = json.loads(file.read_text())
-    plots.draw_words_over_size(result, file.with_name("spin_glass_words_size.svg"))
-    plots.draw_words_over_samples(result, file.with_name("spin_glass_words_samples.svg"))
+    pictures.draw_words_over_size(result, file.with_name("spin_glass_words_size.svg"))
+    pictures.draw_words_over_samples(result, file.with_name("spin_glass_words_samples.svg"))
 
 
-def draw_sweep(plots, file):
-    import sweep
-
-    points = read(file)
-    size, steps = max(point["size"] for point in points), points[0]["steps"]
-    for storage in dict.fromkeys(point["storage"] for point in points if point["thread_width"]):
-        plots.draw_over_size(sweep.figure_5(points, storage), storage, file.with_name(f"figure5_{storage}"))
+def draw_sweep(file):
+    points = read_csv(file)
+    size, steps = sweep.largest(points)
+    for storage in sweep.storages(points):
+        pictures.draw_over_size(sweep.figure_5(points, storage), storage, file.with_name(f"figure5_{storage}"))
         over_block = sweep.figure_6(points, storage, size, steps)
-        plots.draw_over_block(over_block, storage, size, steps, file.with_name(f"figure6_{storage}"))
+        pictures.draw_over_block(over_block, storage, size, steps, file.with_name(f"figure6_{storage}"))
 
 
-def draw_scaling(plots, file):
-    import scaling_plots
-
-    scaling_plots.draw(json.loads(file.read_text()), file.parent)
-
-
-PICTURES = {
-    "comparison.json": draw_comparison,
-    "spin_glass.json": draw_comparison,
-    "spin_glass_sizes.csv": draw_sizes,
-    "spin_glass_generators.csv": draw_generators,
-    "spin_glass_words.json": draw_words,
-    "sweep.csv": draw_sweep,
-    "scaling.json": draw_scaling,
-}
-
-
-def draw(folder, names):
-    import plots  # raises Failure where there is no matplotlib
-
-    for name in names:
-        PICTURES[name](plots, folder / name)
+def known_pictures():
+    """{name of a table: what draws it}"""
+    return {
+        "comparison.json": draw_comparison,
+        "spin_glass.json": draw_comparison,
+        "spin_glass_sizes.csv": draw_sizes,
+        "spin_glass_generators.csv": draw_generators,
+        "spin_glass_words.json": draw_words,
+        "sweep.csv": draw_sweep,
+    } | offered("PICTURES")
 
 
 def draw_if_possible(folder, name):
     """After a measurement, which must not be lost for want of matplotlib."""
     try:
-        draw(folder, [name])
+        known_pictures()[name](folder / name)
     except Failure as failure:
         # Debian's package serves Debian's own Python, which another python3 may hide.
         print(f"not drawn: {failure}; then, or where it is: /usr/bin/python3 common/tools/draw.py {folder}")
 
 
 def main(arguments):
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    known = known_pictures()
+    parser = Parser(description=__doc__)
     parser.add_argument("folder", type=Path, help="as common/results/h200")
-    parser.add_argument("names", nargs="*", metavar="name", help=f"of {', '.join(PICTURES)} (all that are there)")
+    parser.add_argument("names", nargs="*", metavar="name", help=f"of {', '.join(known)} (all that are there)")
     options = parser.parse_args(arguments)
     for name in options.names:
-        if name not in PICTURES:
-            raise Failure(f"{name}: there is no picture of it; there is of {', '.join(PICTURES)}")
-    names = options.names or [name for name in PICTURES if (options.folder / name).exists()]
+        if name not in known:
+            raise Failure(f"{name}: there is no picture of it; there is of {', '.join(known)}")
+    names = options.names or [name for name in known if (options.folder / name).exists()]
     missing = [name for name in names if not (options.folder / name).exists()]
     if missing or not names:
         raise Failure(f"{options.folder} has {'no ' + missing[0] if missing else 'nothing to draw'}")
-    draw(options.folder, names)
+    for name in names:
+        known[name](options.folder / name)
     print(f"drawn: {' '.join(names)}")
     return 0
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main(sys.argv[1:]))
-    except Failure as failure:
-        print(f"draw: {failure}", file=sys.stderr)
-        sys.exit(2)
+    run_tool(main, "draw")

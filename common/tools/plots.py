@@ -1,194 +1,37 @@
-"""The pictures of a comparison and of the sweeps. The only module that needs matplotlib."""
+"""What all pictures share.
 
-import math
+matplotlib is imported with the first picture: it takes a while, and whoever only measures may lack it.
+"""
+
 from pathlib import Path
 
-import table
-from models import MAJORITY, SPIN_GLASS, model_of
 from stages import Failure
 
-try:
-    import matplotlib
 
-    matplotlib.use("Agg")
-    matplotlib.rcParams["svg.hashsalt"] = "psFlip"  # the same data give the same file
-    import matplotlib.pyplot as plt
-except ImportError:
-    raise Failure("plots need matplotlib (Debian and Ubuntu: apt-get install python3-matplotlib)") from None
+def pyplot():
+    try:
+        import matplotlib
+
+        matplotlib.use("Agg")
+        matplotlib.rcParams["svg.hashsalt"] = "psFlip"  # the same data give the same file
+        import matplotlib.pyplot
+    except ImportError:
+        raise Failure("plots need matplotlib (Debian and Ubuntu: apt-get install python3-matplotlib)") from None
+    return matplotlib.pyplot
+
+
+def subplots(*arguments, **options):
+    return pyplot().subplots(*arguments, **options)
 
 
 def save(figure, *files):
     for file in files:
         metadata = {"Date": None} if Path(file).suffix == ".svg" else None
         figure.savefig(file, dpi=150, bbox_inches="tight", metadata=metadata)
-    plt.close(figure)
+    pyplot().close(figure)
 
 
-COLOURS = {
-    "int32": "tab:blue",
-    "int8": "tab:orange",
-    "bit": "tab:green",
-    "standard": "tab:blue",
-    "bitwise": "tab:orange",
-    "sliced": "tab:green",
-    "sliced-grid": "tab:red",
-    "standard-grid": "tab:purple",
-    "update": "tab:gray",
-    "wide": "tab:blue",
-    "fused": "tab:red",
-    "resident": "tab:green",
-    "small": "tab:purple",
-}
-
-
-def draw_comparison(result, file):
-    """A bar a row of the table: picoseconds a site or flip."""
-    model = model_of(result)
-    rows = [row for row in result["rows"] if row[model.ps]]
-    times = [row[model.ps] for row in rows]
-    figure, axes = plt.subplots(figsize=(8, 0.6 + 0.4 * len(rows)))
-    labels = [f"{row['stage'][:2]}  {model.row_in_words(row)}" for row in rows]
-    colours = [COLOURS.get(row[model.row] or row.get("kernel"), "tab:gray") for row in rows]
-    bars = axes.barh(labels, times, color=colours)
-    axes.bar_label(bars, [table.significant(time, 3) for time in times], padding=3)
-    axes.set(xlabel=f"ps a {model.part} (shorter is faster)", title=title(result))
-    if max(times) > 20 * min(times):  # a GPU beside the plain loop: on one linear scale only the loop would show
-        axes.set(xscale="log", xlim=(10 ** math.floor(math.log10(min(times) / 2)), 5 * max(times)))
-    else:
-        axes.margins(x=0.15)
-    axes.invert_yaxis()
-    save(figure, file)
-
-
-def title(result):
-    problem = result["problem"]
-    if model_of(result) is MAJORITY:
-        return f"{result['device']['name']}, n = {problem['size']}, k = {problem['steps']}"
-    return (
-        f"{result['device']['name']}, L = {problem['size']}, "
-        f"{table.counted(problem['samples'], 'sample')} of {table.counted(problem['replicas'], 'replica')}"
-    )
-
-
-def draw_sizes(lines, file):
-    """ps a flip against L, as in Figure 5 of arXiv:1411.0127. lines: {name: {L: ps}}. L = 4m: filled, full line;
-    L = 2(2m + 1): open, dashed."""
-    figure, axes = plt.subplots(figsize=(9, 5.5))
-    for number, (name, line) in enumerate(lines.items()):
-        for remainder, style, face, kind in ((0, "-", f"C{number}", "4m"), (2, "--", "white", "2(2m + 1)")):
-            sizes = sorted(size for size in line if size % 4 == remainder)
-            if sizes:
-                axes.plot(sizes, [line[size] for size in sizes], style, color=f"C{number}", linewidth=1,
-                          marker="osD^v<>"[number % 7], markersize=4, markerfacecolor=face,
-                          label=f"{name}, L = {kind}")  # fmt: skip
-    sizes = sorted({size for line in lines.values() for size in line})
-    ticks = [size for size in (8, 16, 32, 64, 128, 256) if sizes[0] <= size <= sizes[-1]] or sizes
-    axes.set(xscale="log", xlabel="L", ylabel="psFlip: ps a flip", ylim=(0, None))
-    axes.set_xticks(ticks, [str(size) for size in ticks])
-    axes.minorticks_off()
-    axes.grid(alpha=0.3)
-    axes.legend(fontsize="small", loc="center left", bbox_to_anchor=(1, 0.5))
-    save(figure, file)
-
-
-def draw_generators(lines, file):
-    """ps a flip against L for every generator and indexing, absolute and relative to MINSTD, as in Figure 9 of
-    arXiv:1411.0127. lines: {(generator, indexing): {L: point}}. A generator is a colour, an indexing a kind of line."""
-    import generators
-
-    styles = {"sliced": ("-", "o"), "standard": ("--", "s"), "bitwise": (":", "^")}
-    colours = {name: f"C{i}" for i, name in enumerate(generators.GENERATORS)}
-    absolute = {key: {size: float(point["ps_per_flip"]) for size, point in line.items()} for key, line in lines.items()}
-    figure, panels = plt.subplots(1, 2, figsize=(12, 5))
-    for axes, values, label in (
-        (panels[0], absolute, "psFlip: ps a flip"),
-        (panels[1], generators.relative_to_base(lines), "times as long as MINSTD, same indexing"),
-    ):
-        for (generator, indexing), line in values.items():
-            style, marker = styles[indexing]
-            sizes = sorted(line)
-            axes.plot(sizes, [line[size] for size in sizes], style, marker=marker, color=colours[generator],
-                      linewidth=1, markersize=4, label=f"{generator}, {indexing}")  # fmt: skip
-        sizes = sorted({size for line in values.values() for size in line})
-        ticks = [size for size in (8, 16, 32, 64, 128, 256) if size in sizes] or sizes
-        # Generators differ by an order of magnitude.
-        axes.set(xscale="log", yscale="log", xlabel="L", ylabel=label)
-        axes.set_xticks(ticks, [str(size) for size in ticks])
-        axes.xaxis.set_minor_locator(matplotlib.ticker.NullLocator())
-        axes.yaxis.set_major_locator(matplotlib.ticker.LogLocator(subs=(1, 2, 5)))
-        axes.yaxis.set_major_formatter(matplotlib.ticker.FormatStrFormatter("%g"))
-        axes.yaxis.set_minor_locator(matplotlib.ticker.NullLocator())
-        axes.grid(alpha=0.3)
-    panels[1].legend(fontsize="small", loc="center left", bbox_to_anchor=(1, 0.5))
-    save(figure, file)
-
-
-def draw_bounds(axes, result, generator, left):
-    """What nothing that works so can be faster than: lines across, with a word at x = left."""
-    import words
-
-    for text, ps in words.bounds(result, generator).items():
-        axes.axhline(ps, color="black", linestyle=":", linewidth=1)
-        axes.annotate(text, (left, ps), textcoords="offset points", xytext=(2, -7), fontsize=6)
-
-
-def draw_words_over_size(result, file):
-    """ps a flip of every kernel against L, as in Figure 5 of arXiv:1411.0127: a panel a generator. L = 4m: filled, full
-    line; L = 2(2m + 1): open, dashed."""
-    import words
-
-    figure, panels = plt.subplots(1, len(words.GENERATORS), figsize=(12, 5), sharey=True, squeeze=False)
-    highest = 0
-    for axes, generator in zip(panels[0], words.GENERATORS):
-        every = set()
-        for kernel in SPIN_GLASS.rows["kernel"]:
-            line = {size: point["ps_per_flip"] for size, point in
-                    words.over_size(result["points"], generator, kernel).items()}  # fmt: skip
-            every |= set(line)
-            if kernel == words.LESSON and line:
-                highest = max(highest, 1.2 * max(line.values()))
-            for remainder, style, face, kind in ((0, "-", COLOURS[kernel], "4m"), (2, "--", "white", "2(2m + 1)")):
-                found = [size for size in line if size % 4 == remainder]
-                if found:
-                    axes.plot(found, [line[size] for size in found], style, color=COLOURS[kernel], linewidth=1,
-                              marker="o", markersize=4, markerfacecolor=face,
-                              label=f"{kernel}, L = {kind}")  # fmt: skip
-        if every:
-            logarithmic(axes, sorted(every), (8, 16, 32, 64, 128, 256))
-            draw_bounds(axes, result, generator, min(every))
-        axes.set(xlabel="L", title=words.GENERATOR_NAMES[generator])
-        axes.grid(alpha=0.3)
-    # The lesson's kernel is slow; what is slower still, for want of work that suits it, may leave the picture.
-    panels[0][0].set(ylabel="psFlip: ps a flip", ylim=(0, highest or None))
-    panels[0][-1].legend(fontsize="small", loc="center left", bbox_to_anchor=(1, 0.5))
-    save(figure, file)
-
-
-def draw_words_over_samples(result, file):
-    """ps a flip against the number of samples, as in Figure 4 of arXiv:1411.0127: the best kernel and `wide`."""
-    import words
-
-    generator = words.GENERATORS[0]
-    figure, axes = plt.subplots(figsize=(8, 5.5))
-    every = set()
-    for number, size in enumerate(words.COUNTED_SIZES):
-        for kernel, style, name in ((None, "o-", "best kernel"), ("wide", "s--", "wide")):
-            line = words.over_samples(result["points"], generator, size, kernel)
-            every |= set(line)
-            if line:
-                times = [point["ps_per_flip"] for point in line.values()]
-                axes.plot(list(line), times, style, color=f"C{number}", linewidth=1, markersize=4,
-                          label=f"L = {size}, {name}")  # fmt: skip
-    axes.set(yscale="log", xlabel="samples", ylabel="psFlip: ps a flip", title=words.GENERATOR_NAMES[generator])
-    if every:
-        logarithmic(axes, sorted(every), sorted(every))
-        draw_bounds(axes, result, generator, min(every))
-        axes.legend(fontsize="small", loc="center left", bbox_to_anchor=(1, 0.5))
-    axes.yaxis.set_major_locator(matplotlib.ticker.LogLocator(subs=(1, 2, 5)))
-    axes.yaxis.set_major_formatter(matplotlib.ticker.FormatStrFormatter("%g"))
-    axes.yaxis.set_minor_locator(matplotlib.ticker.NullLocator())
-    axes.grid(alpha=0.3)
-    save(figure, file)
+SIZE_TICKS = (8, 16, 32, 64, 128, 256)
 
 
 def logarithmic(axes, found, ticks):
@@ -196,39 +39,11 @@ def logarithmic(axes, found, ticks):
     shown = [tick for tick in ticks if found[0] <= tick <= found[-1]] or found
     axes.set(xscale="log")
     axes.set_xticks(shown, [str(tick) for tick in shown])
-    axes.xaxis.set_minor_locator(matplotlib.ticker.NullLocator())
+    axes.xaxis.set_minor_locator(pyplot().NullLocator())
 
 
-def draw_over_size(rows, storage, stem):
-    """The report's Figure 5: both axes logarithmic, so that work proportional to n^2 is a straight line."""
-    figure, axes = plt.subplots(figsize=(7, 5))
-    for stage, steps in sorted({(row["stage"], row["steps"]) for row in rows}):
-        line = [row for row in rows if (row["stage"], row["steps"]) == (stage, steps)]
-        label = f"v{int(stage[:2])}, k = {steps}"
-        axes.plot([row["size"] for row in line], [row["ms"] for row in line], marker="o", label=label)
-    axes.set(xscale="log", yscale="log", xlabel="n", ylabel="ms for k steps", title=f"Time against n ({storage})")
-    sizes = sorted({row["size"] for row in rows})
-    axes.set_xticks(sizes, [str(size) for size in sizes])
-    axes.minorticks_off()
-    axes.grid(alpha=0.3)
-    axes.legend()
-    save(figure, f"{stem}.png", f"{stem}.svg")
-
-
-def draw_over_block(rows, storage, size, steps, stem):
-    """The report's Figure 6: a panel a version, a line a width, on one scale."""
-    names, blocks = (sorted({row[key] for row in rows}) for key in ("stage", "block"))
-    figure, panels = plt.subplots(1, len(names), figsize=(4 * len(names), 4), sharex=True, sharey=True, squeeze=False)
-    for axes, name in zip(panels[0], names):
-        for width in sorted({row["thread_width"] for row in rows if row["stage"] == name}):
-            line = [row for row in rows if (row["stage"], row["thread_width"]) == (name, width)]
-            x, y, style = [row["block"] for row in line], [row["ms"] for row in line], "o-"
-            if len(x) == 1:  # a version without b
-                x, y, style = blocks, y * len(blocks), "--"
-            axes.plot(x, y, style, label=f"width {width}")
-        axes.set(xlabel="b", title=f"v{int(name[:2])}", xticks=blocks)
-        axes.grid(alpha=0.3)
-    panels[0][0].set(ylabel=f"ms for {steps} steps", ylim=(0, None))
-    panels[0][-1].legend()
-    figure.suptitle(f"Time against b and the thread width (n = {size}, {storage})")
-    save(figure, f"{stem}.png", f"{stem}.svg")
+def one_two_five(axes):
+    """The ticks of a logarithmic y axis of few decades."""
+    axes.yaxis.set_major_locator(pyplot().LogLocator(subs=(1, 2, 5)))
+    axes.yaxis.set_major_formatter(pyplot().FormatStrFormatter("%g"))
+    axes.yaxis.set_minor_locator(pyplot().NullLocator())

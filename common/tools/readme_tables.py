@@ -45,15 +45,16 @@ import csv
 import inspect
 import json
 import re
-import sys
 from pathlib import Path
 
-import sizes
 import stages
 import table
-import words
+import way_in
+from measure import generators, sizes, words
 from models import MAJORITY, SPIN_GLASS
-from stages import Failure
+from options import Parser
+from results import read_csv
+from stages import Failure, offered, run_tool
 
 TABLE = re.compile(r"(<!-- table: (.*?) -->\n)(.*?)(<!-- end table -->)", re.DOTALL)
 MARKER = re.compile(r"<!-- (?:table:|end table)")
@@ -67,24 +68,24 @@ def load(folder, model):
     return result
 
 
-def rows_of(model, root, folder, numbers):
+def rows_of(model, folder, numbers):
     result = load(folder, model)
     rows = [row for row in result["rows"] if not numbers or row["stage"][:2] in numbers]
     missing = set(numbers) - {row["stage"][:2] for row in rows}
     if missing:
         raise Failure(f"{folder.name}/{model.results} has no stage {', '.join(sorted(missing))}")
     for row in rows:
-        row["idea"] = stages.idea(row["stage"], root)  # as the README says it today
+        row["idea"] = stages.idea(row["stage"], folder.parents[2])  # as the README says it today
     text = table.comparison_as_markdown(model, rows)
     return f"{text}\n\n{table.summary(result)}; `{result['command']}` on {result['date']}."
 
 
-def comparison(root, folder, *numbers):
-    return rows_of(MAJORITY, root, folder, numbers)
+def comparison(folder, *numbers):
+    return rows_of(MAJORITY, folder, numbers)
 
 
-def spin_glass(root, folder, *numbers):
-    return rows_of(SPIN_GLASS, root, folder, numbers)
+def spin_glass(folder, *numbers):
+    return rows_of(SPIN_GLASS, folder, numbers)
 
 
 def launches(model, folder, number, value, across, text, generator="minstd"):
@@ -107,7 +108,7 @@ def launch_cell(launch, best, model):
     return f"**{time}**" if best.items() <= launch.items() else time
 
 
-def shapes(root, folder, number, storage):
+def shapes(folder, number, storage):
     def text(launch):
         return f"b = {launch['block']}"
 
@@ -116,7 +117,7 @@ def shapes(root, folder, number, storage):
     return table.as_markdown(headings, body, [False] + [True] * len(columns))
 
 
-def passes(root, folder, number):
+def passes(folder, number):
     """What several steps in a pass bring, as they were tried."""
     tried = {}
     for row in load(folder, MAJORITY)["rows"]:
@@ -133,7 +134,7 @@ def passes(root, folder, number):
     return table.as_markdown(["steps a pass", "ms/step", "ps/site"], body, [True] * 3)
 
 
-def spin_glass_launches(root, folder, number, indexing, generator="minstd"):
+def spin_glass_launches(folder, number, indexing, generator="minstd"):
     def text(launch):
         sites = launch["sites_per_thread"]
         return ", ".join(filter(None, [launch["load"], sites and f"s = {sites}"])) or indexing
@@ -143,7 +144,7 @@ def spin_glass_launches(root, folder, number, indexing, generator="minstd"):
     return table.as_markdown(headings, body, [False] + [True] * len(columns))
 
 
-def figure4(root, folder, storage):
+def figure4(folder, storage):
     with (folder / f"figure4_{storage}.csv").open(newline="") as stream:
         headings, *body = csv.reader(stream)
     return table.as_markdown(headings, body, [True] * len(headings))
@@ -151,9 +152,8 @@ def figure4(root, folder, storage):
 
 def largest_stall(row):
     """What a warp waits for most, when it waits to issue."""
-    stalls = {key.removeprefix("stall_"): value for key, value in row.items() if key.startswith("stall_")}
-    name = max(stalls, key=stalls.get)
-    return f"{name.replace('_', ' ')}, {100 * stalls[name] / sum(stalls.values()):.0f} %"
+    name, share = next(iter(words.stalls(row).items()))
+    return f"{name}, {100 * share:.0f} %"
 
 
 def of(part, whole, factor=1, digits=1):
@@ -211,123 +211,51 @@ def counters_of(model, name, updates, folder, numbers):
     return table.as_markdown(headings, lines, [False] + [True] * len(rows))
 
 
-def counters(root, folder, *numbers):
+def counters(folder, *numbers):
     return counters_of(MAJORITY, "counters.json", MAJORITY.spins, folder, numbers)
 
 
-def spin_glass_counters(root, folder, *numbers):
+def spin_glass_counters(folder, *numbers):
     def half_sweep(result):
         return SPIN_GLASS.spins(result) / 2
 
     return counters_of(SPIN_GLASS, "spin_glass_counters.json", half_sweep, folder, numbers)
 
 
-def spin_glass_sizes(root, folder, *wished):
-    points = sizes.read(folder / f"{sizes.NAME}.csv")
-    missing = set(wished) - {point["size"] for point in points}
+def spin_glass_sizes(folder, *wished):
+    points = read_csv(folder / f"{sizes.NAME}.csv")
+    shown = list(map(int, wished))
+    missing = set(shown) - {point["size"] for point in points}
     if missing:
-        raise Failure(f"{folder.name}/{sizes.NAME}.csv has no L = {', '.join(sorted(missing))}")
-    headings, body = sizes.table_cells(points, [int(size) for size in wished])
+        raise Failure(f"{folder.name}/{sizes.NAME}.csv has no L = {', '.join(map(str, sorted(missing)))}")
+    headings, body = sizes.table_cells(points, shown)
     return table.as_markdown(headings, body, [True] * len(headings))
 
 
-def generators(root, folder, *wished):
-    import generators as tool  # its function has the name that the markers use
-
-    return tool.markdown(folder, [int(size) for size in wished])
-
-
-def amsc_targets(root, folder):
-    return words.targets_markdown(folder)
-
-
-def amsc_published(root, folder):
-    return words.published_markdown(folder)
-
-
-def amsc_kernels(root, folder):
-    return words.kernels_markdown(folder)
-
-
-def stencil(root, folder):
-    import stencil as tool
-
-    return tool.markdown(folder)
-
-
-def prng_fill(root, folder):
-    import prng
-
-    return prng.markdown(folder, "fill")
-
-
-def prng_count(root, folder):
-    import prng
-
-    return prng.markdown(folder, "count")
-
-
-def linear_solver(root, folder, experiment):
-    import linear_solver as tool
-
-    return tool.markdown(folder, experiment)
-
-
-def scaling(root, folder, *wished):
-    import scaling as tool
-
-    return tool.markdown(folder, [int(size) for size in wished])
-
-
-def scaling_targets(root, folder):
-    import scaling as tool
-
-    return tool.targets_markdown(folder)
-
-
-def scaling_weak(root, folder):
-    import scaling as tool
-
-    return tool.weak_markdown(folder)
-
-
-def scaling_model(root, folder, *wished):
-    import scaling as tool
-
-    return tool.model_markdown(folder, [int(size) for size in wished])
-
-
-def scaling_plan(root, folder, *links):
-    import scaling as tool
-
-    return tool.plan_markdown(folder, [tool.AssumedLink(link) for link in links])
-
-
-def first_table(root, folder):
-    import way_in
-
-    return way_in.markdown(folder)
-
-
-KINDS = {
-    kind.__name__: kind
-    for kind in (comparison, shapes, passes, figure4, counters, spin_glass, spin_glass_launches, spin_glass_counters,
-                 spin_glass_sizes, generators, amsc_targets, amsc_published, amsc_kernels, stencil, prng_fill,
-                 prng_count, linear_solver, scaling, scaling_targets, scaling_weak, scaling_model, scaling_plan, first_table)
-}  # fmt: skip
+def kinds():
+    """{what a marker names: its function of the folder and of the marker's other words}"""
+    own = (comparison, shapes, passes, figure4, counters, spin_glass, spin_glass_launches, spin_glass_counters,
+           spin_glass_sizes)  # fmt: skip
+    return {kind.__name__: kind for kind in own} | {
+        "generators": generators.markdown,
+        "amsc_targets": words.targets_markdown,
+        "amsc_published": words.published_markdown,
+        "amsc_kernels": words.kernels_markdown,
+        "first_table": way_in.markdown,
+    } | offered("TABLES")
 
 
 def render(root, what):
-    asked = what.split()
-    if len(asked) < 2 or asked[1] not in KINDS:
-        raise Failure(f"'{what}': it takes a folder of common/results and one of {', '.join(KINDS)}")
-    folder, kind, *arguments = asked
+    known, asked = kinds(), what.split()
+    if len(asked) < 2 or asked[1] not in known:
+        raise Failure(f"'{what}': it takes a folder of common/results and one of {', '.join(known)}")
+    folder, kind, *arguments = root / "common/results" / asked[0], known[asked[1]], *asked[2:]
     try:
-        inspect.signature(KINDS[kind]).bind(root, folder, *arguments)
+        inspect.signature(kind).bind(folder, *arguments)
     except TypeError as error:
         raise Failure(f"'{what}': {error}") from None
     try:
-        return KINDS[kind](root, root / "common/results" / folder, *arguments)
+        return kind(folder, *arguments)
     except FileNotFoundError as error:
         raise Failure(f"'{what}': there is no {Path(error.filename).relative_to(root)}") from None
 
@@ -340,7 +268,7 @@ def filled(root, text):
 
 
 def main(arguments):
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = Parser(description=__doc__)
     parser.add_argument("--check", action="store_true", help="change nothing; exit code 1 if a table is stale")
     parser.add_argument("--root", type=Path, default=stages.ROOT, help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
@@ -364,8 +292,4 @@ def main(arguments):
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main(sys.argv[1:]))
-    except Failure as failure:
-        print(f"readme_tables: {failure}", file=sys.stderr)
-        sys.exit(1)
+    run_tool(main, "readme_tables")

@@ -1,5 +1,6 @@
 """The stages of the tutorial, and how to run one's benchmark and read what it says."""
 
+import importlib
 import json
 import re
 import shutil
@@ -112,6 +113,16 @@ def models_of(folder):
     return [model for name in names for model in MODELS if model.name == name]
 
 
+def offered(name, root=ROOT):
+    """All that the stages' own tools have in dictionaries of this name: what they add to the tools that serve all."""
+    found = {}
+    for file in sorted(root.glob("[0-9][0-9]_*/**/*.py")):
+        if f"\n{name} = {{" in file.read_text():
+            sys.path.append(str(file.parent))
+            found |= getattr(importlib.import_module(file.stem), name)
+    return found
+
+
 def stage_of(folder, model, build):
     return Stage(folder.name, model, Path(build) / folder.name / f"{model.name}_benchmark")
 
@@ -188,34 +199,56 @@ def start(command, what):
             raise
 
 
+def last_line(text, code):
+    """Why a program ended, in its own words if it said any."""
+    return (text.strip().splitlines() or [f"it ended with code {code}"])[-1]
+
+
+def as_words(options):
+    """{"samples_per_word": [32, 64]} -> ["--samples-per-word", "32,64"]. What is None or empty is left out."""
+    words = []
+    for name, value in options.items():
+        if value not in (None, [], ()):
+            text = ",".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
+            words += ["--" + name.replace("_", "-"), text]
+    return words
+
+
+def report_of(command, what=""):
+    """What a program with Google Benchmark says, read from JSON."""
+    code, output, errors = start([*map(str, command), "--benchmark_format=json"], what)
+    # 1 with a report is a wrong result or a failed device, and the report says which case it was.
+    if code not in (0, 1) or not output.strip():
+        raise Failure(last_line(errors, code))
+    return json.loads(output)
+
+
+def repetitions_of(report):
+    """The entries of what ran, without Google Benchmark's own means and medians."""
+    return [entry for entry in report["benchmarks"] if entry["run_type"] == "iteration"]
+
+
 def run_benchmark(stage, *, what="", device="auto", quick=False, copy=True, checked=True, only=(), **options):
     """Runs a stage's benchmark. `what`: for the progress line. `quick`: only the times, unchecked and without the copy
     bandwidth. `only`: of what the options ask for, the launches with these names, without the copy. Options that are
     None or empty are left out."""
-    command = [str(stage.benchmark), "--device", device, "--benchmark_format=json"]
-    for option, value in options.items():
-        if value not in (None, [], ""):
-            text = ",".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
-            command += ["--" + option.replace("_", "-"), text]
+    command = [stage.benchmark, *as_words({"device": device} | options)]
     if quick or not checked:
         command += ["--unchecked"]
     if only:
         command += [f"--benchmark_filter=^({'|'.join(only)})/iterations"]
     elif quick or not copy:
         command += [f"--benchmark_filter={stage.model.name}"]
-    code, output, errors = start(command, what or stage.name)
-    # 1 with a report is a wrong result or a failed device, and the report says which launch it was.
-    if code not in (0, 1) or not output.strip():
-        reason = (errors.strip().splitlines() or [f"it ended with code {code}"])[-1]
-        raise Failure(f"{stage.name}: {reason}")
-    return parse_report(stage, json.loads(output))
+    try:
+        report = report_of(command, what or stage.name)
+    except Failure as failure:
+        raise Failure(f"{stage.name}: {failure}") from None
+    return parse_report(stage, report)
 
 
 def parse_report(stage, report):
     launches, copy = {}, None
-    for entry in report["benchmarks"]:
-        if entry["run_type"] != "iteration":  # Google Benchmark's own means and medians
-            continue
+    for entry in repetitions_of(report):
         if entry["name"].startswith("copy"):
             if entry.get("error_occurred"):
                 raise Failure(f"{stage.name}: copy bandwidth {entry['error_message']}")

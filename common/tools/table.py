@@ -234,9 +234,22 @@ class Writer:
         print(line, flush=True)
 
     def line(self, cells):
-        padded = [text.rjust(width) if number else text.ljust(width)
-                  for text, (_, _, number, width) in zip(cells, self.columns)]  # fmt: skip
-        return "  ".join(padded).rstrip()
+        return aligned_line(cells, *zip(*((width, number) for _, _, number, width in self.columns)))
+
+
+def aligned_line(cells, widths, numbers):
+    padded = [text.rjust(width) if number else text.ljust(width)
+              for text, width, number in zip(cells, widths, numbers)]  # fmt: skip
+    return "  ".join(padded).rstrip()
+
+
+def aligned(headings, body, numbers, rule=False):
+    """A table for a terminal, when all rows are known. Numbers go to the right; `rule` is a line under the headings."""
+    lines = [headings, *body]
+    widths = [max(map(len, column)) for column in zip(*lines)]
+    if rule:
+        lines.insert(1, ["-" * width for width in widths])
+    return "\n".join(aligned_line(line, widths, numbers) for line in lines)
 
 
 def as_markdown(headings, body, numbers):

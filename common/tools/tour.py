@@ -9,17 +9,17 @@ Piped, it prints everything.
 if __name__ == "__main__":
     import interrupt  # noqa: F401
 
-import argparse
 import difflib
 import re
 import sys
-from pathlib import Path
 
 import build
 import compare
 import stages
-from comparison import Comparison, is_there
-from stages import REFERENCE, ROOT, Failure, folders, models_of, refuse, run_tool
+import table
+from measure.comparison import Comparison, is_there
+from options import Parser, comma_list
+from stages import REFERENCE, Failure, folders, models_of, run_tool
 
 RULE = 100  # columns
 DIFF = re.compile(r"^ *diff (\S+) (\S+)\n+", re.MULTILINE)  # in a README: what to compare
@@ -71,10 +71,8 @@ def difference(own, other, root):
 
 
 def coloured(line):
-    if not sys.stdout.isatty():
-        return line
     colours = {"+": "32", "-": "31", "@": "36"}
-    return f"\033[{colours[line[0]]}m{line}\033[0m" if line[:1] in colours else line
+    return table.coloured(line, colours[line[0]]) if line[:1] in colours else line
 
 
 class Reader:
@@ -166,10 +164,8 @@ def show_stage(folder, before, options, reader):
 
 
 def option_parser():
-    parser = argparse.ArgumentParser(prog="common/run --tour", description=__doc__, allow_abbrev=False,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
-    parser.error = refuse
-    parser.add_argument("--stages", type=compare.comma_list(str), metavar="01,03", help="only these (all)")
+    parser = Parser(prog="common/run --tour", description=__doc__, allow_abbrev=False)
+    parser.add_argument("--stages", type=comma_list(str), metavar="01,03", help="only these (all)")
     parser.add_argument("--device", default="auto", help="auto, cpu, gpu, or the number of a GPU")
     parser.add_argument("--no-measure", dest="measure", action="store_false", help="to read: build and time nothing")
     build.add_options(parser)

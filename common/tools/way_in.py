@@ -14,11 +14,13 @@ import resource
 import shutil
 import signal
 import subprocess
-import sys
 import tempfile
 import time
 from pathlib import Path
 
+import table
+from options import Parser, new_file
+from results import read_result
 from stages import ROOT, Failure, progress, refuse
 
 FORMAT = "psFlip way in, version 1"
@@ -168,6 +170,8 @@ def machine():
 
 COLUMNS = [("first row", "first_row"), ("2D table", "first_table"), ("both tables", "both_tables"), ("end", "end"),
            ("core seconds", "core_seconds"), ("steps", "steps"), ("objects", "objects")]  # fmt: skip
+HEADINGS = ["what", "nvcc", *(title for title, _ in COLUMNS)]
+NUMBERS = [False, False, *[True] * len(COLUMNS)]
 
 
 def cells(row):
@@ -187,34 +191,20 @@ def summary(result):
 
 def markdown(folder):
     """For readme_tables.py."""
-    result = json.loads((folder / "first_table.json").read_text())
-    if result.get("format") != FORMAT:
-        raise Failure(f"{folder.name}/first_table.json is no result of common/tools/first_table")
-    lines = ["| what | nvcc | " + " | ".join(title for title, _ in COLUMNS) + " |",
-             "| --- | --- |" + " --: |" * len(COLUMNS)]  # fmt: skip
-    lines += ["| " + " | ".join(cells(row)) + " |" for row in result["rows"]]
-    return "\n".join(lines) + f"\n\n{summary(result)}"
-
-
-def show(rows):
-    table = [["what", "nvcc", *(title for title, _ in COLUMNS)], *map(cells, rows)]
-    widths = [max(map(len, column)) for column in zip(*table)]
-    for line in table:
-        left = [text.ljust(width) for text, width in zip(line[:2], widths)]
-        print("  ".join(left + [text.rjust(width) for text, width in zip(line[2:], widths[2:])]).rstrip())
+    result = read_result(folder / "first_table.json", FORMAT)
+    return f"{table.as_markdown(HEADINGS, map(cells, result['rows']), NUMBERS)}\n\n{summary(result)}"
 
 
 def options_of(arguments):
-    parser = argparse.ArgumentParser(prog="common/tools/first_table", description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
+    parser = Parser(prog="common/tools/first_table", description=__doc__)
     parts = "; ".join(f"{name}: {what}" for name, what in PARTS.items())
     parser.add_argument("--parts", default=",".join(PARTS), metavar="NAME,...", help=f"what is measured. {parts}")
     parser.add_argument("--nvcc", choices=["both", "with", "without"], default="both",
                         help="whether it is on the PATH (default: both, if it is there now)")  # fmt: skip
     parser.add_argument("--commit", default="HEAD", help="what is cloned (default: HEAD; never what is not committed)")
     parser.add_argument("--folder", type=Path, help="clone into folders in this one, not in /tmp")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the results; rows of a FILE that is there, of "
-                        "the same commit and machine, stay unless they are measured again")  # fmt: skip
+    parser.add_argument("--json", type=new_file, metavar="FILE", help="write the results; rows of a FILE that is there, "
+                        "of the same commit and machine, stay unless they are measured again")  # fmt: skip
     parser.add_argument("--repository", type=Path, default=ROOT, help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
     options.parts = options.parts.split(",")
@@ -223,8 +213,6 @@ def options_of(arguments):
             refuse(f"--parts has '{part}': allowed are {', '.join(PARTS)}")
     if options.folder and not options.folder.is_dir():
         refuse(f"--folder {options.folder} is no folder")
-    if options.json and not options.json.parent.is_dir():
-        refuse(f"--json {options.json}: there is no folder {options.json.parent}")
     return options
 
 
@@ -277,8 +265,5 @@ def main(arguments):
                         raise Failure(str(failure).replace(str(folder / "log"), str(kept))) from None
                     raise
                 shutil.rmtree(folder)
-    print()
-    show(rows.values())
-    print()
-    print(summary(result))
+    print(f"\n{table.aligned(HEADINGS, [cells(row) for row in rows.values()], NUMBERS)}\n\n{summary(result)}")
     return 0

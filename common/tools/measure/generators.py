@@ -4,11 +4,13 @@ The number of samples is chosen so that all sizes have about as many spins. With
 more than the caches hold, and those of MT19937 (2496 bytes a site and sample) take 42 GB.
 """
 
+import statistics
+
 import table
-from comparison import (chosen_stages, fill_defaults, has_generators, probe, to_be_checked,
-                        wrong_bits)  # fmt: skip
+from measure.comparison import chosen_stages, fill_defaults, has_generators, probe, to_be_checked, wrong_bits
+from measure.sizes import make_point
 from models import CURAND_GENERATORS, SPIN_GLASS
-from sizes import make_point, read, write
+from results import read_csv
 from stages import Failure, progress, run_benchmark
 
 SIZES = [8, 12, 16, 32, 48, 64, 128, 192, 256]
@@ -33,8 +35,8 @@ def lines(points):
     found = {}
     for point in points:
         line = found.setdefault((point["generator"], point["indexing"]), {})
-        size = int(point["size"])
-        if size not in line or float(point["ps_per_flip"]) < float(line[size]["ps_per_flip"]):
+        size = point["size"]
+        if size not in line or point["ps_per_flip"] < line[size]["ps_per_flip"]:
             line[size] = point
     order = {pair: i for i, pair in enumerate((g, i) for g in GENERATORS for i in INDEXINGS)}
     return dict(sorted(found.items(), key=lambda line: order.get(line[0], len(order))))
@@ -44,12 +46,23 @@ def relative_to_base(found):
     """{(generator, indexing): {L: times as long as MINSTD with the same indexing}}"""
     return {
         (generator, indexing): {
-            size: float(point["ps_per_flip"]) / float(found[BASE, indexing][size]["ps_per_flip"])
+            size: point["ps_per_flip"] / found[BASE, indexing][size]["ps_per_flip"]
             for size, point in line.items()
             if size in found.get((BASE, indexing), {})
         }
         for (generator, indexing), line in found.items()
     }
+
+
+def prepare(options):
+    """What measure() takes. Fills in what the user left open."""
+    reference, others = chosen_stages(SPIN_GLASS, options, STAGES)
+    stage, platform, generators, indexings = stage_with_generators(options, others)
+    gpu = platform == "gpu"
+    options.size = options.size or [size for size in SIZES if gpu or size <= LARGEST_ON_CPU]
+    options.spins = options.spins or (2**26 if gpu else 2**16)
+    options.repetitions = options.repetitions or 3
+    return options, fill_defaults(SPIN_GLASS, options, platform), reference, stage, generators, indexings
 
 
 def stage_with_generators(options, others):
@@ -76,7 +89,7 @@ def check(options, problem, reference, stage, generators, launches):
     return wrong, f"each other; stage 00 at L = {here['size']}"
 
 
-def measure_all(options, problem, reference, stage, generators, indexings):
+def measure(options, problem, reference, stage, generators, indexings):
     """A point for every size and launch that can be done, and what is wrong."""
     sites_per_thread = options.sites_per_thread or SPIN_GLASS.trials["sites_per_thread"]
     launches = {"indexing": indexings, "threads": options.threads, "sites_per_thread": sites_per_thread}
@@ -110,7 +123,7 @@ def table_cells(points, sizes=()):
     rows = []
     for (generator, indexing), line in found.items():
         row = [generator, indexing]
-        row += [table.significant(float(line[size]["ps_per_flip"]), 3) if size in line else "-" for size in sizes]
+        row += [table.significant(line[size]["ps_per_flip"], 3) if size in line else "-" for size in sizes]
         times = relative[generator, indexing].get(last)
         row += ["-" if times is None else f"{times:.2f}", *limit_cells(line.get(last))]
         rows.append([*row, PUBLISHED.get(generator, "-")])
@@ -121,7 +134,7 @@ def limit_cells(point):
     """Bytes a flip has to move, the ps that takes at the copy bandwidth, and the measured time in multiples of it."""
     if not point:
         return ["-", "-", "-"]
-    moved, copy, ps = (float(point[name]) for name in ("bytes_per_flip", "copy_gb_per_s", "ps_per_flip"))
+    moved, copy, ps = (point[name] for name in ("bytes_per_flip", "copy_gb_per_s", "ps_per_flip"))
     limit = moved / copy * 1e3
     return [f"{moved:.3g}", table.significant(limit, 3), f"{ps / limit:.2f}"]
 
@@ -131,48 +144,32 @@ def remarks(points):
         f"ps a flip, the fastest launch of each; about {spins_in_words(points)} spins in all samples, so fewer samples "
         "for larger L. The last columns are for the largest L shown: times as long as MINSTD with the same indexing; "
         "what a flip has to move, state included; the time that takes at the bandwidth of a copy, "
-        f"{float(points[-1]['copy_gb_per_s']):,.0f} GB/s, and the measured one in multiples of it. The paper's figures "
+        f"{points[-1]['copy_gb_per_s']:,.0f} GB/s, and the measured one in multiples of it. The paper's figures "
         "are for a GTX Titan, over its sizes and indexings."
     )
 
 
 def spins_in_words(points):
-    spins = sorted(int(point["samples"]) * int(point["replicas"]) * int(point["size"]) ** 3 for point in points)
-    return f"{spins[len(spins) // 2] / 1e6:.3g} million"
+    spins = (point["samples"] * point["replicas"] * point["size"] ** 3 for point in points)
+    return f"{statistics.median_high(spins) / 1e6:.3g} million"
 
 
-def markdown(folder, sizes):
+def markdown(folder, *wished):
     """The README's table, for these L or all, from the CSV file in a folder of common/results."""
-    points = read(folder / f"{NAME}.csv")
-    missing = set(sizes) - {int(point["size"]) for point in points}
+    sizes = list(map(int, wished))
+    points = read_csv(folder / f"{NAME}.csv")
+    missing = set(sizes) - {point["size"] for point in points}
     if missing:
         raise Failure(f"{folder.name}/{NAME}.csv has no L = {', '.join(map(str, sorted(missing)))}")
     headings, rows = table_cells(points, sizes)
     return f"{table.as_markdown(headings, rows, [False, False] + [True] * (len(headings) - 2))}\n\n{remarks(points)}"
 
 
-def main(options):
-    import draw
-
-    reference, others = chosen_stages(SPIN_GLASS, options, STAGES)
-    stage, platform, generators, indexings = stage_with_generators(options, others)
-    gpu = platform == "gpu"
-    options.size = options.size or [size for size in SIZES if gpu or size <= LARGEST_ON_CPU]
-    options.spins = options.spins or (2**26 if gpu else 2**16)
-    options.repetitions = options.repetitions or 3
-    problem = fill_defaults(SPIN_GLASS, options, platform)
-    options.generators.mkdir(parents=True, exist_ok=True)
-    points, wrong = measure_all(options, problem, reference, stage, generators, indexings)
-    if not points:
-        raise Failure(f"--generators: {wrong[0] if wrong else 'every launch was refused'}")
+def as_text(points, options):
     headings, rows = table_cells(points)
-    widths = [max(len(row[i]) for row in [headings, *rows]) for i in range(len(headings))]
-    for row in [headings, *rows]:
-        print("  ".join(cell.ljust(w) if i < 2 else cell.rjust(w) for i, (cell, w) in enumerate(zip(row, widths))))
-    print(f"\n{remarks(points)}")
-    for line in wrong:
-        print(f"*** WRONG RESULT *** {line}")
-    write(options.generators / f"{NAME}.csv", points)
-    print(f"\nwritten: {NAME}.csv")
-    draw.draw_if_possible(options.generators, f"{NAME}.csv")
-    return 1 if wrong else 0
+    return f"{table.aligned(headings, rows, [False, False] + [True] * (len(headings) - 2))}\n\n{remarks(points)}"
+
+
+def files(points):
+    """{name: rows of a CSV file}, the one to be drawn at last."""
+    return {f"{NAME}.csv": points}

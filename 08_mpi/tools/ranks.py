@@ -4,6 +4,9 @@
 mpirun does the work; this knows what Open MPI wants to be told, and lets a run save itself before Ctrl-C ends it.
 """
 
+import sys
+
+sys.path.insert(0, __file__.rsplit("/", 3)[0] + "/common/tools")
 if __name__ == "__main__":
     import interrupt  # noqa: F401
 
@@ -12,9 +15,9 @@ import os
 import shutil
 import signal
 import subprocess
-import sys
 
 import build
+from options import whole
 from stages import Broken, Failure, refuse, run_tool
 
 PROGRAM = "08_mpi/spin_glass"
@@ -31,14 +34,11 @@ def parse_options(arguments):
         allow_abbrev=False,
     )
     parser.error = refuse
-    parser.add_argument("--ranks", required=True, help="how many: at most one a plane, L / 2. They share the GPUs if "
-                        "there are fewer, and the cores")
+    parser.add_argument("--ranks", type=whole, required=True, help="how many: at most one a plane, L / 2. They share "
+                        "the GPUs if there are fewer, and the cores")
     build.add_options(parser)
     end = arguments.index("--") if "--" in arguments else len(arguments)
     options = parser.parse_args(arguments[:end])
-    if not (options.ranks.isascii() and options.ranks.isdigit() and int(options.ranks) > 0):
-        refuse(f"--ranks is {options.ranks}: it takes a whole number >= 1")
-    options.ranks = int(options.ranks)
     options.of_program = arguments[end + 1 :]
     return options  # fmt: skip
 

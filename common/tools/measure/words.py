@@ -10,13 +10,14 @@ import datetime
 import json
 from dataclasses import dataclass
 
-import sizes
 import table
-from comparison import chosen_stages, fill_defaults, probe
+from measure.comparison import chosen_stages, fill_defaults, probe
 from models import SPIN_GLASS
-from stages import Failure, progress, run_benchmark
+from results import read_result, select
+from stages import Failure, as_words, progress, run_benchmark
 
 NAME = "spin_glass_words"  # of the files
+FORMAT = "psFlip words, version 1"
 COUNTERS = f"{NAME}_counters.json"  # what counters.py makes of them
 STAGE = "07"
 SIZES = [8, 16, 24, 32, 48, 64, 96, 128, 192, 256]  # L = 4m
@@ -69,6 +70,31 @@ class Load:
 def full_load(size, replicas, spins):
     """Samples that have about so many spins: whole words, one at least."""
     return WIDEST * max(1, round(spins / (replicas * size**3 * WIDEST)))
+
+
+def prepare(options):
+    """What measure() takes. Fills in what the user left open."""
+    reference, others = chosen_stages(SPIN_GLASS, options, [STAGE])
+    stage, platform, groups = stage_with_kernels(options, others)
+    gpu = platform == "gpu"
+    asked = command(options)
+    options.size = options.size or [size for size in sorted(SIZES + OTHER_SIZES) if gpu or size <= LARGEST_ON_CPU]
+    options.spins = options.spins or (2**32 if gpu else 2**17)
+    options.repetitions = options.repetitions or 3
+    sweeps = options.sweeps
+    base = {name: value for name, value in fill_defaults(SPIN_GLASS, options, platform).items()
+            if name not in ("size", "sweeps", "samples")}  # fmt: skip
+    options.sweeps = sweeps  # else as many as a timing needs
+    return asked, Measurement(options, reference, stage, platform, groups, base)
+
+
+def measure(asked, measurement):
+    """The result, and what is wrong."""
+    for load in loads(measurement.options, measurement.base["replicas"]):
+        measurement.measure(load)
+    progress("")
+    result = measurement.result(asked) if measurement.points else None
+    return result, [f"{measurement.stage.name}, {line}" for line in measurement.wrong]
 
 
 def loads(options, replicas):
@@ -223,7 +249,7 @@ class Measurement:
 
     def result(self, command):
         return {
-            "format": "psFlip words, version 1",
+            "format": FORMAT,
             "command": command,
             "date": datetime.date.today().isoformat(),
             "device": {"platform": self.platform, "name": self.device},
@@ -271,15 +297,11 @@ def bounds(result, generator=GENERATORS[0]):
 # What is shown.
 
 
-def read_result(folder):
-    result = json.loads((folder / f"{NAME}.json").read_text())
+def published(folder):
+    result = read_result(folder / f"{NAME}.json", FORMAT)
     if result["wrong"]:
         raise Failure(f"{folder.name}/{NAME}.json holds wrong results: not to be published")
     return result
-
-
-def select(points, **wanted):
-    return [point for point in points if all(point[key] == value for key, value in wanted.items())]
 
 
 def fastest(points):
@@ -352,7 +374,7 @@ def caption(result):
 
 
 def targets_markdown(folder):
-    result = read_result(folder)
+    result = published(folder)
     remark = "Target: of the best kernel / of the lesson's (update, k = 32). k: samples that are bits of one word."
     text = table.as_markdown(TARGET_HEADINGS, target_rows(result), TARGET_NUMBERS)
     return f"{text}\n\n{remark} {caption(result)}"
@@ -371,7 +393,7 @@ def published_rows(result):
 
 
 def published_markdown(folder):
-    result = read_result(folder)
+    result = published(folder)
     headings = ["code", "on", "ps/flip", "here with", "ps/flip", "ratio", "of it bandwidth", "what remains"]
     text = table.as_markdown(headings, published_rows(result), [False, False, True, False, True, True, True, True])
     return (
@@ -427,54 +449,17 @@ def kernels_markdown(folder):
     )
 
 
-def as_text(result):
-    rows = [TARGET_HEADINGS, *target_rows(result)]
-    widths = [max(len(row[i]) for row in rows) for i in range(len(TARGET_HEADINGS))]
-    lines = ["  ".join(cell.rjust(width) if number else cell.ljust(width)
-                       for cell, width, number in zip(row, widths, TARGET_NUMBERS)).rstrip()
-             for row in rows]  # fmt: skip
-    return "\n".join(lines)
+def as_text(result, options):
+    return f"{table.aligned(TARGET_HEADINGS, target_rows(result), TARGET_NUMBERS)}\n\n{caption(result)}"
 
 
 def command(options):
     """What to type for the same run."""
-    words = ["common/run --words DIR"]
-    for name in ("size", "spins", "sweeps", "generator", "kernel", "samples_per_word", "threads", "cluster",
-                 "replicas_together", "replicas", "temperature", "seed", "repetitions", "device"):  # fmt: skip
-        value = getattr(options, name)
-        if value not in (None, []):
-            text = ",".join(map(str, value)) if isinstance(value, list) else str(value)
-            words.append(f"--{name.replace('_', '-')} {text}")
-    return " ".join(words)
+    names = ("size", "spins", "sweeps", "generator", "kernel", "samples_per_word", "threads", "cluster",
+             "replicas_together", "replicas", "temperature", "seed", "repetitions", "device")  # fmt: skip
+    return " ".join(["common/run --words DIR", *as_words({name: getattr(options, name) for name in names})])
 
 
-def main(options):
-    import draw
-
-    reference, others = chosen_stages(SPIN_GLASS, options, [STAGE])
-    stage, platform, groups = stage_with_kernels(options, others)
-    gpu = platform == "gpu"
-    asked = command(options)
-    options.size = options.size or [size for size in sorted(SIZES + OTHER_SIZES) if gpu or size <= LARGEST_ON_CPU]
-    options.spins = options.spins or (2**32 if gpu else 2**17)
-    options.repetitions = options.repetitions or 3
-    sweeps = options.sweeps
-    base = {name: value for name, value in fill_defaults(SPIN_GLASS, options, platform).items()
-            if name not in ("size", "sweeps", "samples")}  # fmt: skip
-    options.sweeps = sweeps  # else as many as a timing needs
-    options.words.mkdir(parents=True, exist_ok=True)
-    measurement = Measurement(options, reference, stage, platform, groups, base)
-    for one in loads(options, base["replicas"]):
-        measurement.measure(one)
-    progress("")
-    if not measurement.points:
-        raise Failure(f"--words: {measurement.wrong[0] if measurement.wrong else 'every launch was refused'}")
-    result = measurement.result(asked)
-    print(as_text(result), caption(result), sep="\n\n")
-    for line in measurement.wrong:
-        print(f"*** WRONG RESULT *** {stage.name}, {line}")
-    sizes.write(options.words / f"{NAME}.csv", measurement.points)
-    (options.words / f"{NAME}.json").write_text(json.dumps(result, indent=1) + "\n")
-    print(f"\nwritten: {NAME}.csv {NAME}.json")
-    draw.draw_if_possible(options.words, f"{NAME}.json")
-    return 1 if measurement.wrong else 0
+def files(result):
+    """{name: rows of a CSV file, or a whole JSON file}, the one to be drawn at last."""
+    return {f"{NAME}.csv": result["points"], f"{NAME}.json": result}

@@ -8,8 +8,9 @@ import unittest
 from pathlib import Path
 from unittest import mock
 
-import counters
 import stencil
+
+import counters
 from stages import Failure
 
 # Stands in for stencil_benchmark. Times in ps: 1000 for L = 64, less for a larger lattice; 512 threads are best.

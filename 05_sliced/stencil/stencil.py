@@ -11,13 +11,17 @@ import datetime
 import json
 import re
 import statistics
-import subprocess
+import sys
 from pathlib import Path
+
+sys.path.insert(0, __file__.rsplit("/", 3)[0] + "/common/tools")
 
 import counters
 import table
 from build import build_if_configured
-from stages import ROOT, Failure, progress, refuse, run_tool
+from options import Parser, new_file, some_of, whole, wholes
+from results import read_result
+from stages import ROOT, Failure, as_words, progress, repetitions_of, report_of, run_tool
 
 INDEXINGS = ["bitwise", "sliced", "sliced-grid", "standard", "standard-grid"]
 LOADS = ["plain", "readonly", "texture"]
@@ -48,30 +52,17 @@ def default_sweeps(size):
     return min(max(2**28 // size**3, 10), 200)
 
 
-def run_benchmark(program, **options):
-    """What stencil_benchmark says, as Google Benchmark's JSON. Options with the value None are left out."""
-    command = [str(program), "--benchmark_format=json"]
-    for option, value in options.items():
-        if value is not None:
-            text = ",".join(map(str, value)) if isinstance(value, list) else str(value)
-            command += [f"--{option}", text]
+def run_benchmark(program, what, **options):
     try:
-        done = subprocess.run(command, capture_output=True, text=True)
+        return report_of([program, *as_words(options)], what)
     except OSError:
         raise Failure(f"stencil_benchmark is not built in {program.parent.parent}") from None
-    # 1 with a report is a wrong result or a failed device, and the report says which variant it was.
-    if done.returncode not in (0, 1) or not done.stdout.strip():
-        reason = (done.stderr.strip().splitlines() or [f"stencil_benchmark ended with code {done.returncode}"])[-1]
-        raise Failure(reason)
-    return json.loads(done.stdout)
 
 
 def parse_report(report):
     """One run's rows, a row an indexing and load path with its best block size, and what was refused."""
     times, hashes, refused, copy = {}, set(), {}, None
-    for entry in report["benchmarks"]:
-        if entry["run_type"] != "iteration":  # Google Benchmark's own means and medians
-            continue
+    for entry in repetitions_of(report):
         message = entry.get("error_message", "")
         if message.startswith(("failed", "wrong bits")):
             raise Failure(f"{entry['name']}: {message}")
@@ -106,7 +97,8 @@ def parse_report(report):
 
 def measure(program, options):
     """All sizes. The block size that is best at one is not at another, so each is searched."""
-    first = run_benchmark(program, device=options.device, size=4, sweeps=1, repetitions=1, indexing="sliced")
+    smallest = {"size": 4, "sweeps": 1, "repetitions": 1, "indexing": "sliced"}
+    first = run_benchmark(program, "what it has", device=options.device, **smallest)
     context = first["context"]
     sizes, threads = DEFAULTS[context["psflip_platform"]]
     options.sizes, options.threads = options.sizes or sizes, options.threads or threads
@@ -123,9 +115,9 @@ def measure(program, options):
         "refused": [],
     }
     for size in options.sizes:
-        progress(f"L = {size}: times")
         report = run_benchmark(
             program,
+            f"L = {size}: times",
             device=options.device,
             size=size,
             indexing=options.indexing,
@@ -142,19 +134,16 @@ def measure(program, options):
 
 def command(options):
     """What to type for the same run; where its files went is nobody's business."""
-    words = ["common/tools/stencil.py"]
-    for name in ("sizes", "indexing", "load", "threads", "sweeps", "repetitions"):
-        value = getattr(options, name)
-        if value:
-            words += [f"--{name}", ",".join(map(str, value)) if isinstance(value, list) else str(value)]
-    return " ".join(words)
+    names = ("sizes", "indexing", "load", "threads", "sweeps", "repetitions")
+    return " ".join(["05_sliced/stencil/stencil.py", *as_words({name: getattr(options, name) for name in names})])
 
 
 def read_counters(program, row, device):
     """Of the second sweep, one red and one blue launch: the first one warms up."""
-    one = ["--size", row["size"], "--indexing", row["indexing"], "--load", row["load"], "--threads", row["threads"]]
-    run = ["--sweeps", 2, "--repetitions", 1, "--device", device, "--benchmark_filter=stencil"]
-    read = counters.profile_command([program, *one, *run], "update", launch_skip=2, launch_count=2)
+    run = {name: row[name] for name in ("size", "indexing", "load", "threads")}
+    run |= {"sweeps": 2, "repetitions": 1, "device": device}
+    command = [program, *as_words(run), "--benchmark_filter=stencil"]
+    read = counters.profile_command(command, "update", launch_skip=2, launch_count=2)
     words = row["size"] ** 3  # a sweep updates each once
     return {
         "l1_hit_percent": read["l1_hit_percent"],
@@ -165,10 +154,11 @@ def read_counters(program, row, device):
 
 def markdown(folder):
     """The README's table from stencil.json in a folder of common/results, and what has to be said about it."""
-    result = json.loads((folder / "stencil.json").read_text())
-    if result["format"] != FORMAT:
-        raise Failure(f"{folder.name}/stencil.json is not '{FORMAT}'")
+    result = read_result(folder / "stencil.json", FORMAT)
     return f"{as_table(result)}\n\n{remarks(result)}"
+
+
+TABLES = {"stencil": markdown}
 
 
 def shown_size(result):
@@ -231,49 +221,21 @@ def remarks(result):
     )
 
 
-def whole(text):
-    try:
-        value = int(text)
-    except ValueError:
-        value = 0
-    if value < 1:
-        raise argparse.ArgumentTypeError(f"{text}; it must be a whole number, at least 1")
-    return value
-
-
-def whole_numbers(text):
-    return [whole(part) for part in text.split(",")]
-
-
-def names(allowed):
-    def parse(text):
-        for part in text.split(","):
-            if part not in allowed:
-                raise argparse.ArgumentTypeError(f"{part}; allowed are {', '.join(allowed)}")
-        return text.split(",")
-
-    return parse
-
-
 def parse_options(arguments):
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.error = refuse
+    parser = Parser(description=__doc__)
     add = parser.add_argument
-    add("--sizes", type=whole_numbers, metavar="64,256", help="sites along a side (64,128,256,512; 8,16,32 on a CPU)")
-    add("--indexing", type=names(INDEXINGS), metavar="sliced,bitwise", help="only these")
-    add("--load", type=names(LOADS), metavar="plain,texture", help="only these")
-    add("--threads", type=whole_numbers, metavar="128,256", help="block sizes to try (128,256,512,1024; 256 on a CPU)")
+    add("--sizes", type=wholes, metavar="64,256", help="sites along a side (64,128,256,512; 8,16,32 on a CPU)")
+    add("--indexing", type=some_of(INDEXINGS), metavar="sliced,bitwise", help="only these")
+    add("--load", type=some_of(LOADS), metavar="plain,texture", help="only these")
+    add("--threads", type=wholes, metavar="128,256", help="block sizes to try (128,256,512,1024; 256 on a CPU)")
     add("--sweeps", type=whole, metavar="K", help="in a timed run (10 to 200, fewer for a larger lattice)")
     add("--repetitions", type=whole, default=5, metavar="R", help="timed runs, of which the median counts (5)")
     add("--device", default="auto", help="auto, cpu, gpu, or the number of a GPU")
-    add("--counters", type=whole_numbers, default=[SHOWN_SIZE], metavar="256", help="sizes to read counters for (256)")
+    add("--counters", type=wholes, default=[SHOWN_SIZE], metavar="256", help="sizes to read counters for (256)")
     add("--no-counters", action="store_true", help="times alone; without a GPU it is always so")
-    add("--json", type=Path, metavar="FILE", help="write everything that was measured")
+    add("--json", type=new_file, metavar="FILE", help="write everything that was measured")
     add("--build-dir", type=Path, default=ROOT / "build", help=argparse.SUPPRESS)
-    options = parser.parse_args(arguments)
-    if options.json and not options.json.parent.is_dir():  # now, not after minutes of work
-        parser.error(f"--json {options.json}: there is no folder {options.json.parent}")
-    return options
+    return parser.parse_args(arguments)
 
 
 def main(arguments):

@@ -13,6 +13,8 @@ plane travels. Both share the device, so that the bulk's stream ends when all p 
   and the waiting for a neighbour that is late.
 """
 
+import argparse
+import math
 import statistics
 from dataclasses import dataclass
 
@@ -32,6 +34,21 @@ class Link:
             return f"{self.latency_us:.1f} us"
         gb_per_s = 1e-3 / self.us_per_byte
         return f"{self.latency_us:.1f} us + bytes / ({gb_per_s:.{1 if gb_per_s < 100 else 0}f} GB/s)"
+
+
+class AssumedLink:
+    """GB/s,us from the command line."""
+
+    def __init__(self, text):
+        try:
+            self.gb_per_s, self.latency_us = map(float, text.split(","))
+            if not (0 < self.gb_per_s < math.inf and 0 <= self.latency_us < math.inf):
+                raise ValueError
+        except ValueError:
+            raise argparse.ArgumentTypeError(f"{text}; it takes GB/s above 0 and microseconds, as 50,10") from None
+
+    def link(self):
+        return Link(self.latency_us, 1e-3 / self.gb_per_s)
 
 
 def fit(points):

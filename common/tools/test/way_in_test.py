@@ -11,7 +11,7 @@ from pathlib import Path
 import readme_tables
 import way_in
 
-TOOL = Path(__file__).with_name("first_table")
+TOOL = Path(__file__).parents[1] / "first_table"
 
 RUN = """#!/bin/bash
 set -e
@@ -160,7 +160,7 @@ class FirstTable(unittest.TestCase):
         self.assertIn("| common/run | none | 0.", text)
         self.assertIn("packages installed; commit ", text)
         (results / "first_table.json").write_text("{}")
-        with self.assertRaisesRegex(way_in.Failure, "is no result"):
+        with self.assertRaisesRegex(way_in.Failure, "is not 'psFlip way in"):
             readme_tables.render(self.folder, "cpu first_table")
 
 

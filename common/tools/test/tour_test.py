@@ -15,7 +15,7 @@ import device_report
 import stages
 import tour
 from stages import Failure
-from tools_test import WithBuild
+from test.tools_test import WithBuild
 
 
 def printed(function, *arguments):

@@ -3,11 +3,12 @@
 The report is Koutroumpis (2022), whose v0, v1, v2, v3 are the stages 00 to 03, timed on a GTX 1070.
 """
 
-import csv
 from itertools import product
 
-from comparison import chosen_stages, fill_defaults, measure_reference, platform_of
+import table
+from measure.comparison import chosen_stages, fill_defaults, measure_reference, platform_of
 from models import MAJORITY
+from results import select
 from stages import Failure, progress, run_benchmark
 
 STAGES = ["01", "02", "03"]  # that have launch shapes of two sides
@@ -27,7 +28,21 @@ def default_sizes(platform):
     return [2000, 4000, 6000, 8000, 10000] if platform == "gpu" else [200, 400, 600]
 
 
-def measure_all(options, reference, others):
+def prepare(options):
+    """What measure() takes. Fills in what the user left open."""
+    reference, others = chosen_stages(MAJORITY, options, STAGES)
+    platform = platform_of(options, others)
+    if not others:
+        raise Failure("--sweep: stage 00 has no launch shapes; choose others by --stages")
+    options.size = options.size or default_sizes(platform)
+    options.storage = options.storage or ["int32"]  # as in the report
+    options.repetitions = options.repetitions or 3
+    options.steps = options.steps or [10]
+    fill_defaults(MAJORITY, options, platform)
+    return options, reference, others
+
+
+def measure(options, reference, others):
     """A flat list of points, one for every stage, storage, n, k and shape that can be done."""
     points, wrong = [], []
     for size, steps in product(options.size, options.steps):
@@ -66,10 +81,6 @@ def make_point(stage, launch, size, steps, checked_against):
         "hash": launch.hash,
         "checked_against": checked_against,
     }
-
-
-def select(points, **wanted):
-    return [point for point in points if all(point[key] == value for key, value in wanted.items())]
 
 
 def figure_4(points, storage, size, steps):
@@ -114,41 +125,31 @@ def figure_6(points, storage, size, steps):
     return [{column: point[column] for column in columns} for point in here]
 
 
-def write(file, rows):
-    with file.open("w", newline="") as stream:
-        writer = csv.DictWriter(stream, rows[0], lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
+def largest(points):
+    """n and k that the tables show."""
+    return max(point["size"] for point in points), points[0]["steps"]
 
 
-def main(options):
-    import draw
+def storages(points):
+    return list(dict.fromkeys(point["storage"] for point in points if point["thread_width"]))
 
-    reference, others = chosen_stages(MAJORITY, options, STAGES)
-    platform = platform_of(options, others)
-    if not others:
-        raise Failure("--sweep: stage 00 has no launch shapes; choose others by --stages")
-    options.size = options.size or default_sizes(platform)
-    options.storage = options.storage or ["int32"]  # as in the report
-    options.repetitions = options.repetitions or 3
-    options.steps = options.steps or [10]
-    fill_defaults(MAJORITY, options, platform)
-    options.sweep.mkdir(parents=True, exist_ok=True)
-    points, wrong = measure_all(options, reference, others)
-    for line in wrong:
-        print(f"*** WRONG RESULT *** {line}")
-    write(options.sweep / "sweep.csv", points)
-    size, steps = max(options.size), options.steps[0]
-    for storage in options.storage:
+
+def as_text(points, options):
+    size, steps = largest(points)
+    tables = []
+    for storage in storages(points):
         rows = figure_4(points, storage, size, steps)
-        write(options.sweep / f"figure4_{storage}.csv", rows)
-        over_size, over_block = figure_5(points, storage), figure_6(points, storage, size, steps)
-        write(options.sweep / f"figure5_{storage}.csv", over_size)
-        write(options.sweep / f"figure6_{storage}.csv", over_block)
-        print(f"\n{storage}, n = {size}, k = {steps}, ms:")
-        for row in [dict(zip(rows[0], rows[0])), *rows]:
-            print("  ".join(str(value).rjust(max(6, len(key))) for key, value in row.items()).rstrip())
-    print()
-    draw.draw_if_possible(options.sweep, "sweep.csv")
-    print("written: " + " ".join(sorted(file.name for file in options.sweep.iterdir())))
-    return 1 if wrong else 0
+        shown = table.aligned(list(rows[0]), [list(map(str, row.values())) for row in rows], [True] * len(rows[0]))
+        tables.append(f"{storage}, n = {size}, k = {steps}, ms:\n{shown}")
+    return "\n\n".join(tables)
+
+
+def files(points):
+    """{name: rows of a CSV file}, the one to be drawn at last."""
+    size, steps = largest(points)
+    found = {}
+    for storage in storages(points):
+        found[f"figure4_{storage}.csv"] = figure_4(points, storage, size, steps)
+        found[f"figure5_{storage}.csv"] = figure_5(points, storage)
+        found[f"figure6_{storage}.csv"] = figure_6(points, storage, size, steps)
+    return found | {"sweep.csv": points}

@@ -10,6 +10,7 @@ from pathlib import Path
 from unittest import mock
 
 import dieharder
+
 from stages import Failure
 
 # Stands in for dieharder: what it says depends on the test and on the numbers, which it reads.

@@ -14,10 +14,14 @@ import unittest
 from pathlib import Path
 from unittest import mock
 
-import draw
-import readme_tables
 import scaling
+import scaling_plots
+import scaling_tables
 from scaling_model import Link, Model, fit
+
+import draw  # of common/tools, which scaling.py has made known
+import readme_tables
+from results import select
 from stages import ROOT, Failure
 
 # Stands in for mpirun and the program: their law is the model's, with a floor of 5 us, a plane of L^2 / 4000 us, and
@@ -135,9 +139,9 @@ class TheModel(WithFake):
     def test_two_ranks_predict_eight(self):
         known = Model(self.measured(ranks="1,2")["rows"])
         rows = self.measured()["rows"]
-        for row in scaling.find(rows, ranks=8):
+        for row in select(rows, ranks=8):
             predicted = known.efficiency(row["size"], 8, known.links[row["transport"]])
-            self.assertAlmostEqual(predicted, scaling.efficiency(rows, row), delta=0.01)
+            self.assertAlmostEqual(predicted, scaling_tables.efficiency(rows, row), delta=0.01)
 
     def test_the_slowest_rank_has_the_next_whole_number_of_planes(self):
         model = Model(self.measured()["rows"])
@@ -159,9 +163,9 @@ class Efficiency(unittest.TestCase):
 
     def test_against_the_fastest_single_rank(self):
         rows = [self.row(64, 1, 8), self.row(64, 1, 10, "staged"), self.row(64, 4, 2.5), self.row(32, 4, 1)]
-        self.assertEqual(scaling.efficiency(rows, rows[2]), 0.8)
-        self.assertEqual(scaling.efficiency(rows, rows[1]), 0.8)
-        self.assertIsNone(scaling.efficiency(rows, rows[3]))  # never measured on one
+        self.assertEqual(scaling_tables.efficiency(rows, rows[2]), 0.8)
+        self.assertEqual(scaling_tables.efficiency(rows, rows[1]), 0.8)
+        self.assertIsNone(scaling_tables.efficiency(rows, rows[3]))  # never measured on one
 
     def test_the_same_share(self):
         rows = [self.row(size, 1, size**2.5) for size in (32, 64, 128)]  # ps ~ 1 / sqrt(L)
@@ -170,11 +174,11 @@ class Efficiency(unittest.TestCase):
             (self.row(128, 8, 1), 64, True),
             (self.row(128, 2, 1), 128 / 2 ** (1 / 3), False),
         ):
-            found, ps, measured = scaling.same_share(rows, row)
+            found, ps, measured = scaling_tables.same_share(rows, row)
             self.assertAlmostEqual(found, side)
             self.assertAlmostEqual(ps, side**-0.5)
             self.assertEqual(measured, exact)
-        self.assertIsNone(scaling.same_share(rows, self.row(32, 2, 1)))  # less than was measured on one
+        self.assertIsNone(scaling_tables.same_share(rows, self.row(32, 2, 1)))  # less than was measured on one
 
 
 class Results(WithFake):
@@ -197,9 +201,9 @@ class Results(WithFake):
             code, text = self.run_()
             rows = self.result()["rows"]
             self.assertEqual(code, 0)
-            self.assertEqual(scaling.in_order(rows, "ranks"), ranks)
-            self.assertEqual(scaling.in_order(rows, "size"), sizes)
-            self.assertEqual(scaling.in_order(rows, "transport"), ["staged", "peer"])
+            self.assertEqual(scaling_tables.in_order(rows, "ranks"), ranks)
+            self.assertEqual(scaling_tables.in_order(rows, "size"), sizes)
+            self.assertEqual(scaling_tables.in_order(rows, "transport"), ["staged", "peer"])
             self.assertIn("left out: 1 rank, nccl: scaling: --transport is nccl: it is not there", text)
 
     def test_the_table(self):
@@ -244,8 +248,8 @@ class Results(WithFake):
     def test_refusals(self):
         for message, *options in (
             ("1 rank, nccl: scaling: --transport is nccl", "--ranks", "1", "--size", "16", "--transport", "nccl"),
-            ("'tcp'; allowed are staged", "--transport", "tcp"),
-            ("it must be at least 1", "--ranks", "0"),
+            ("tcp; allowed are staged", "--transport", "tcp"),
+            ("at least 1", "--ranks", "0"),
             ("--ranks 2,2: a value is there twice", "--ranks", "2,2"),
             ("GB/s above 0", "--link", "0,5"),
             ("GB/s above 0", "--link", "50"),
@@ -269,7 +273,7 @@ class Results(WithFake):
         for words in (["--scaling", "x", "--ranks", "two"], ["--ranks", "two", "--scaling", "x"]):
             done = subprocess.run([ROOT / "common/run", "--no-install", *words], capture_output=True, text=True)
             self.assertEqual(done.returncode, 2)
-            self.assertRegex(done.stderr, r"\Acommon/run: argument --ranks: invalid comma list value: 'two'[^\n]*\n\Z")
+            self.assertRegex(done.stderr, r"\Acommon/run: argument --ranks: two; it must be a whole number[^\n]*\n\Z")
 
 
 class Merging(WithFake):
@@ -322,7 +326,7 @@ class Shown(WithFake):
         targets = self.render("scaling_targets").splitlines()
         self.assertIn("| 512 | 8 | 0.95 | not measured |", targets[2])
         self.assertRegex(targets[3], r"^\| 256 \| 4 \| 0.90 \| 0.99, peer \| 0.\d\d \| 0.99, peer \| .* \| yes \|$")
-        with mock.patch.object(scaling, "TARGETS", [(256, 4, 1)]):
+        with mock.patch.object(scaling_tables, "TARGETS", [(256, 4, 1)]):
             self.assertIn("| no, 0.99 of it |", self.render("scaling_targets"))
 
     def test_plan(self):
@@ -370,9 +374,7 @@ class Shown(WithFake):
 
     @unittest.skipUnless(importlib.util.find_spec("matplotlib"), "no matplotlib here")
     def test_the_shortest_sweep_is_drawn(self):
-        import scaling_plots
-
-        row = scaling.find(self.measured(sizes=[64])["rows"], ranks=2, transport="peer")[0]
+        row = select(self.measured(sizes=[64])["rows"], ranks=2, transport="peer")[0]
         parts = scaling_plots.sweep(row)
         self.assertEqual([name for name, _, _ in parts], 2 * ["boundary", "transfer", "bulk"])
         self.assertEqual(parts[0][1], 0)

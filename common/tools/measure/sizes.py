@@ -4,9 +4,8 @@ Two subsequences of L behave differently there: L = 4m, and L = 2(2m + 1), where
 number of samples is chosen so that all sizes have about as many spins: what differs is the lattice, not the load.
 """
 
-import csv
-
-from comparison import chosen_stages, fill_defaults, measure_reference, probe
+import table
+from measure.comparison import chosen_stages, fill_defaults, measure_reference, probe
 from models import SPIN_GLASS
 from stages import Failure, progress, run_benchmark
 
@@ -30,9 +29,23 @@ def lines(points):
     found = {}
     for point in points:
         line = found.setdefault(line_of(point), {})
-        size, ps = int(point["size"]), float(point["ps_per_flip"])
+        size, ps = point["size"], point["ps_per_flip"]
         line[size] = min(ps, line.get(size, ps))
     return dict(sorted(found.items()))
+
+
+def prepare(options):
+    """What measure() takes. Fills in what the user left open."""
+    reference, others = chosen_stages(SPIN_GLASS, options, STAGES)
+    platform, settings = settings_of(options, others)
+    if not settings:
+        raise Failure("--sizes: none of the chosen stages has such a launch")
+    gpu = platform == "gpu"
+    all_sizes = sorted(MULTIPLES_OF_4 + NO_MULTIPLES_OF_4)
+    options.size = options.size or [size for size in all_sizes if gpu or size <= LARGEST_ON_CPU]
+    options.spins = options.spins or (2**26 if gpu else 2**17)
+    options.repetitions = options.repetitions or 3
+    return options, fill_defaults(SPIN_GLASS, options, platform), reference, settings
 
 
 def settings_of(options, others):
@@ -52,7 +65,7 @@ def settings_of(options, others):
     return platform, settings
 
 
-def measure_all(options, problem, reference, settings):
+def measure(options, problem, reference, settings):
     """A point for every size and launch that can be done, and what is wrong."""
     points, wrong = [], []
     for size in options.size:
@@ -93,18 +106,6 @@ def make_point(stage, launch, problem, checked_against):
     }
 
 
-def write(file, points):
-    with file.open("w", newline="") as stream:
-        writer = csv.DictWriter(stream, points[0], lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(points)
-
-
-def read(file):
-    with file.open(newline="") as stream:
-        return list(csv.DictReader(stream))
-
-
 def table_cells(points, sizes=()):
     """Headings, and a row of text a size: ps a flip in every line."""
     found = lines(points)
@@ -115,30 +116,12 @@ def table_cells(points, sizes=()):
     return ["L", *found], rows
 
 
-def main(options):
-    import draw
-
-    reference, others = chosen_stages(SPIN_GLASS, options, STAGES)
-    platform, settings = settings_of(options, others)
-    if not settings:
-        raise Failure("--sizes: none of the chosen stages has such a launch")
-    gpu = platform == "gpu"
-    all_sizes = sorted(MULTIPLES_OF_4 + NO_MULTIPLES_OF_4)
-    options.size = options.size or [size for size in all_sizes if gpu or size <= LARGEST_ON_CPU]
-    options.spins = options.spins or (2**26 if gpu else 2**17)
-    options.repetitions = options.repetitions or 3
-    problem = fill_defaults(SPIN_GLASS, options, platform)
-    options.sizes.mkdir(parents=True, exist_ok=True)
-    points, wrong = measure_all(options, problem, reference, settings)
-    if not points:
-        raise Failure(f"--sizes: {wrong[0] if wrong else 'every launch was refused'}")
+def as_text(points, options):
+    about = f"ps/flip, about {options.spins} spins, {points[0]['sweeps']} sweeps:"
     headings, rows = table_cells(points)
-    print(f"ps/flip, about {options.spins} spins, {problem['sweeps']} sweeps:")
-    for row in [headings, *rows]:
-        print("  ".join(cell.rjust(len(heading)) for cell, heading in zip(row, headings)))
-    for line in wrong:
-        print(f"*** WRONG RESULT *** {line}")
-    write(options.sizes / f"{NAME}.csv", points)
-    print(f"\nwritten: {NAME}.csv")
-    draw.draw_if_possible(options.sizes, f"{NAME}.csv")
-    return 1 if wrong else 0
+    return f"{about}\n{table.aligned(headings, rows, [True] * len(headings))}"
+
+
+def files(points):
+    """{name: rows of a CSV file}, the one to be drawn at last."""
+    return {f"{NAME}.csv": points}

@@ -11,12 +11,16 @@ import datetime
 import json
 import re
 import statistics
-import subprocess
+import sys
 from pathlib import Path
+
+sys.path.insert(0, __file__.rsplit("/", 2)[0] + "/common/tools")
 
 import table
 from build import build_if_configured
-from stages import ROOT, Failure, refuse, run_tool
+from options import Parser, new_file, some_of, whole, wholes
+from results import read_result, select
+from stages import ROOT, Failure, as_words, repetitions_of, report_of, run_tool
 
 FORMAT = "psFlip random numbers, version 1"
 TITLES = {
@@ -32,7 +36,6 @@ TITLES = {
     "curand-mrg32k3a": "cuRAND MRG32k3a",
 }
 PAPER_ELEMENTS, PAPER_DRAWS, PAPER_BLOCKS, PAPER_THREADS = 2**29, 2**15, 64, 256
-PAPER_LAUNCHES = 10
 # Table I, seconds. Table II, numbers a second.
 PAPER_FILL = {
     "curand-mtgp32": 10.11, "curand-xorwow": 2.31, "curand-mt19937": 3.23,
@@ -45,19 +48,6 @@ PAPER_COUNT = {
 MEASURED = ("init_ms", "numbers", "numbers_per_s", "gb_per_s", "state_bytes", "state_bytes_per_number")
 
 
-def run_benchmark(program, arguments):
-    """What prng_benchmark says, as Google Benchmark's JSON."""
-    try:
-        done = subprocess.run([str(program), "--benchmark_format=json", *arguments], capture_output=True, text=True)
-    except OSError:
-        raise Failure(f"prng_benchmark is not built in {program.parent.parent}") from None
-    # 1 with a report is a wrong result or a failed device, and the report says which variant it was.
-    if done.returncode not in (0, 1) or not done.stdout.strip():
-        reason = (done.stderr.strip().splitlines() or [f"prng_benchmark ended with code {done.returncode}"])[-1]
-        raise Failure(reason)
-    return json.loads(done.stdout)
-
-
 def number_or_name(text):
     return int(text) if text.isdigit() else text
 
@@ -65,9 +55,7 @@ def number_or_name(text):
 def parse_report(report):
     """(rows, refused, bandwidths): a row a variant, each figure the median of its runs."""
     runs, refused, bandwidths = {}, [], {}
-    for entry in report["benchmarks"]:
-        if entry["run_type"] != "iteration":  # Google Benchmark's own means and medians
-            continue
+    for entry in repetitions_of(report):
         message = entry.get("error_message", "")
         if message.startswith(("failed", "wrong")):
             raise Failure(f"{entry['name']}: {message}")
@@ -97,11 +85,12 @@ def parse_report(report):
 
 
 def measure(program, options):
-    arguments = []
-    for name in ("generators", "elements", "streams", "blocks", "threads", "draws", "launches", "repetitions"):
-        if getattr(options, name):
-            arguments += [f"--{name}", getattr(options, name)]
-    report = run_benchmark(program, [*arguments, "--device", options.device])
+    names = ("generators", "elements", "streams", "blocks", "threads", "draws", "launches", "repetitions")
+    arguments = as_words({name: getattr(options, name) for name in names})
+    try:
+        report = report_of([program, *arguments, "--device", options.device], "prng_benchmark")
+    except OSError:
+        raise Failure(f"prng_benchmark is not built in {program.parent.parent}") from None
     rows, refused, bandwidths = parse_report(report)
     if not rows:
         raise Failure(f"nothing could be timed: {refused[0]['refused'] if refused else 'these generators do not run on this device'}")
@@ -110,7 +99,7 @@ def measure(program, options):
     context = report["context"]
     return {
         "format": FORMAT,
-        "command": " ".join(["common/tools/prng.py", *arguments]),
+        "command": " ".join(["06_prng/prng.py", *arguments]),
         "date": datetime.date.today().isoformat(),
         "device": {"platform": context["psflip_platform"], "name": context["psflip_device"]},
         "build_type": context["psflip_build_type"],
@@ -127,9 +116,8 @@ def measure(program, options):
 
 def best(result, task, generator, **wish):
     """The fastest variant that is as wished, or None."""
-    rows = [row for row in result["rows"] if (row["task"], row["generator"]) == (task, generator)]
-    rows = [row for row in rows if all(row[name] == value for name, value in wish.items())]
-    return max(rows, key=lambda row: row["numbers_per_s"], default=None)
+    rows = select(result["rows"], task=task, generator=generator)
+    return max(select(rows, **wish), key=lambda row: row["numbers_per_s"], default=None)
 
 
 def generators(result, task):
@@ -192,7 +180,7 @@ def count_table(result):
     for name in generators(result, "count"):
         small = best(result, "count", name, blocks=PAPER_BLOCKS, threads=PAPER_THREADS, per_thread=1)
         # What fills the device; MTGP32 has fewer blocks.
-        of_name = {row["blocks"] for row in result["rows"] if (row["task"], row["generator"]) == ("count", name)}
+        of_name = {row["blocks"] for row in select(result["rows"], task="count", generator=name)}
         large = best(result, "count", name, blocks=max(fulls & of_name))
         paper, most = PAPER_COUNT.get(name), limit(result, large)
         fits = "state_bytes" in large and large["state_bytes"] <= result["l2_bytes"]
@@ -239,12 +227,13 @@ def remarks(result, which):
 def markdown(folder, which):
     """The README's table from prng.json in a folder of common/results, and what has to be said about it. which: "fill"
     or "count"."""
-    if which not in ("fill", "count"):
-        raise Failure(f"prng: there is no table '{which}'; there are fill and count")
-    result = json.loads((folder / "prng.json").read_text())
-    if result["format"] != FORMAT:
-        raise Failure(f"{folder.name}/prng.json is not '{FORMAT}'")
-    return as_text(result, which)
+    return as_text(read_result(folder / "prng.json", FORMAT), which)
+
+
+TABLES = {
+    "prng_fill": lambda folder: markdown(folder, "fill"),
+    "prng_count": lambda folder: markdown(folder, "count"),
+}
 
 
 def as_text(result, which):
@@ -252,39 +241,21 @@ def as_text(result, which):
     return f"{made}\n\n{remarks(result, which)}"
 
 
-def whole_numbers(text):
-    for part in text.split(","):
-        if not (part.isascii() and part.isdigit()) or int(part) < 1:
-            raise argparse.ArgumentTypeError(f"{part}; it must be a whole number, at least 1")
-    return text
-
-
-def names(text):
-    for part in text.split(","):
-        if part not in TITLES:
-            raise argparse.ArgumentTypeError(f"{part}; allowed are {', '.join(TITLES)}")
-    return text
-
-
 def parse_options(arguments):
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.error = refuse
+    parser = Parser(description=__doc__)
     add = parser.add_argument
-    add("--generators", type=names, metavar="minstd,curand-xorwow", help="only these")
-    add("--elements", type=whole_numbers, metavar="N", help="floats to fill (2^29; 2^22 on a CPU)")
-    add("--streams", type=whole_numbers, metavar="N,N", help="streams that fill, to try (2^14 to 2^22; 2^12 on a CPU)")
-    add("--blocks", type=whole_numbers, metavar="B,B", help="blocks that count (64 and what fills the device)")
-    add("--threads", type=whole_numbers, metavar="T", help="threads of a block (256)")
-    add("--draws", type=whole_numbers, metavar="N", help="numbers of a stream in a launch (2^15; 2^8 on a CPU)")
-    add("--launches", type=whole_numbers, metavar="K", help="counting launches in a row (10)")
-    add("--repetitions", type=whole_numbers, metavar="R", help="timed runs, of which the median counts (3)")
+    add("--generators", type=some_of(TITLES), metavar="minstd,curand-xorwow", help="only these")
+    add("--elements", type=whole, metavar="N", help="floats to fill (2^29; 2^22 on a CPU)")
+    add("--streams", type=wholes, metavar="N,N", help="streams that fill, to try (2^14 to 2^22; 2^12 on a CPU)")
+    add("--blocks", type=wholes, metavar="B,B", help="blocks that count (64 and what fills the device)")
+    add("--threads", type=whole, metavar="T", help="threads of a block (256)")
+    add("--draws", type=whole, metavar="N", help="numbers of a stream in a launch (2^15; 2^8 on a CPU)")
+    add("--launches", type=whole, metavar="K", help="counting launches in a row (10)")
+    add("--repetitions", type=whole, metavar="R", help="timed runs, of which the median counts (3)")
     add("--device", default="auto", help="auto, cpu, gpu, or the number of a GPU")
-    add("--json", type=Path, metavar="FILE", help="write everything that was measured")
+    add("--json", type=new_file, metavar="FILE", help="write everything that was measured")
     add("--build-dir", type=Path, default=ROOT / "build", help=argparse.SUPPRESS)
-    options = parser.parse_args(arguments)
-    if options.json and not options.json.parent.is_dir():  # now, not after a minute of work
-        parser.error(f"--json {options.json}: there is no folder {options.json.parent}")
-    return options
+    return parser.parse_args(arguments)
 
 
 def main(arguments):

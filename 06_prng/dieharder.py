@@ -14,8 +14,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+sys.path.insert(0, __file__.rsplit("/", 2)[0] + "/common/tools")
+
 from build import build_if_configured
-from stages import ROOT, Failure, progress, refuse, run_tool
+from options import Parser, at_least, comma_list, wholes
+from plots import save, subplots
+from results import read_result
+from stages import ROOT, Failure, last_line, progress, run_tool
 
 FORMAT = "psFlip dieharder, version 1"
 TESTS = [0, 1, 2, 3, 4, *range(8, 14), 15, 16, 100, 101, 102, *range(204, 210)]  # 55 assessments
@@ -61,8 +66,7 @@ def judge(generate, arguments, test):
         raise Failure(complaint or f"generate ended with code {source.returncode}")
     found = parse_assessments(done.stdout)
     if done.returncode != 0 or not found:
-        reason = ((done.stdout + done.stderr).strip().splitlines() or [f"it ended with code {done.returncode}"])[-1]
-        raise Failure(f"dieharder -d {test}: {reason.strip()}")
+        raise Failure(f"dieharder -d {test}: {last_line(done.stdout + done.stderr, done.returncode).strip()}")
     return found
 
 
@@ -95,15 +99,7 @@ def version():
 
 def read(file):
     """The results in a file, or None if there are none."""
-    if not file.exists():
-        return None
-    try:
-        result = json.loads(file.read_text())
-    except ValueError:
-        result = None
-    if not isinstance(result, dict) or result.get("format") != FORMAT:
-        raise Failure(f"{file} is not '{FORMAT}'")
-    return result
+    return read_result(file, FORMAT) if file.exists() else None
 
 
 def measure(options):
@@ -133,12 +129,10 @@ def measure(options):
 
 def draw(result, file):
     """Fractions passed, weak and failed against the number of streams, a panel a source."""
-    from plots import plt, save  # needs matplotlib
-
     sources = [source for source in SOURCES if any(one["source"] == source for one in result["runs"])]
     columns = 3
     lines = (len(sources) - 1) // columns + 1
-    figure, panels = plt.subplots(lines, columns, figsize=(12, 0.8 + 2.3 * lines), sharey=True, squeeze=False)
+    figure, panels = subplots(lines, columns, figsize=(12, 0.8 + 2.3 * lines), sharey=True, squeeze=False)
     all_streams = sorted({one["streams"] for one in result["runs"]})
     colours = {"passed": "tab:green", "weak": "gold", "failed": "tab:red"}
     for axes, source in zip(panels.flat, sources):
@@ -168,26 +162,16 @@ def draw(result, file):
     save(figure, file)
 
 
-def whole_numbers(least):
-    def parse(text):
-        if not re.fullmatch(r"\d{1,8}(,\d{1,8})*", text) or min(map(int, text.split(","))) < least:
-            raise argparse.ArgumentTypeError(f"{text}; it must be whole numbers, at least {least}")
-        return list(map(int, text.split(",")))
-
-    return parse
-
-
 def parse_options(arguments):
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.error = refuse
+    parser = Parser(description=__doc__)
     add = parser.add_argument
     add("--short", action="store_true", help="the quickest 8 tests for N = 1 and 2^16 (minutes); without it all 22 for "
         "N = 1, 2^16 and 2^20 (an hour)")  # fmt: skip
     add("--full", action="store_true", help="all tests for N = 1, 4, 16, ..., 2^22 (hours)")
-    add("--streams", type=whole_numbers(1), metavar="1,65536", help="only these N")
-    add("--sources", type=whole_numbers(1), metavar="1,4", help="only these, by their numbers: "
+    add("--streams", type=wholes, metavar="1,65536", help="only these N")
+    add("--sources", type=wholes, metavar="1,4", help="only these, by their numbers: "
         + "; ".join(f"{number} {source}" for number, source in enumerate(SOURCES, 1)))  # fmt: skip
-    add("--tests", type=whole_numbers(0), metavar="0,100", help="only these of dieharder's tests")
+    add("--tests", type=comma_list(at_least(0)), metavar="0,100", help="only these of dieharder's tests")
     add("--seed", type=int, default=1, help="of all streams (1)")
     add("--device", default="auto", help="where generate draws: auto, cpu, gpu, or the number of a GPU")
     add("--output", type=Path, default=ROOT / "common/results/quality", metavar="DIR",

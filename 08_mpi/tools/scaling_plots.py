@@ -1,9 +1,11 @@
 """The pictures of stage 08's scaling."""
 
-import plots
-import scaling
+import json
+
+import scaling_tables as scaling
 import table
-from plots import plt
+from plots import logarithmic, one_two_five, pyplot, save, subplots
+from results import select
 
 COLOURS = {1: "tab:gray", 2: "tab:blue", 4: "tab:green", 8: "tab:red"}
 PARTS = {"boundary": "tab:orange", "transfer": "tab:blue", "bulk": "tab:gray"}
@@ -21,7 +23,7 @@ def counted(ranks):
 
 
 def over_size(axes, rows):
-    plots.logarithmic(axes, scaling.in_order(rows, "size"), SIZE_TICKS)
+    logarithmic(axes, scaling.in_order(rows, "size"), SIZE_TICKS)
     axes.set(xlabel="L")
     axes.grid(alpha=0.3)
 
@@ -32,10 +34,10 @@ def draw_efficiency(result, file):
     rows, model = scaling.on_own_device(result), scaling.model_of(result)
     transports = scaling.in_order([row for row in rows if row["ranks"] > 1], "transport")
     measured = [ranks for ranks in scaling.in_order(rows, "ranks") if ranks > 1]
-    figure, panels = plt.subplots(1, len(transports), figsize=(4.3 * len(transports), 4), sharey=True, squeeze=False)
+    figure, panels = subplots(1, len(transports), figsize=(4.3 * len(transports), 4), sharey=True, squeeze=False)
     for axes, transport in zip(panels[0], transports):
         for ranks in sorted({*measured, *scaling.PREDICTED}):
-            here = scaling.find(rows, transport=transport, ranks=ranks)
+            here = select(rows, transport=transport, ranks=ranks)
             known = {row["size"]: scaling.efficiency(rows, row) for row in here}
             known = {size: value for size, value in known.items() if value}
             if known:
@@ -49,38 +51,36 @@ def draw_efficiency(result, file):
         axes.set(title=transport, ylim=(0, 1.1))
     panels[0][0].set(ylabel="efficiency: t_1 / (N t_N)")
     panels[0][-1].legend(fontsize="small", loc="center left", bbox_to_anchor=(1, 0.5))
-    plots.save(figure, file)
+    save(figure, file)
 
 
 def lines(rows):
     """(name, style, colour, rows in the order of L) of the fastest transport and of `staged`, for every number of GPUs.
     """
     for ranks in scaling.in_order(rows, "ranks"):
-        here = scaling.find(rows, ranks=ranks)
+        here = select(rows, ranks=ranks)
         sizes = scaling.in_order(here, "size")
         best = [scaling.fastest(here, size=size) for size in sizes]
         yield f"{counted(ranks)}, fastest transport", "o-", colour(ranks), best
-        staged = scaling.find(here, transport="staged")
+        staged = select(here, transport="staged")
         if staged and ranks > 1:
             yield f"{counted(ranks)}, staged", "s--", colour(ranks), scaling.sorted_by(staged, "size")
 
 
 def draw_lines(result, file, x, y, **words):
     """Both axes logarithmic; x and y of a row."""
-    figure, axes = plt.subplots(figsize=(8, 5))
+    figure, axes = subplots(figsize=(8, 5))
     found = set()
     for name, style, its_colour, rows in lines(scaling.on_own_device(result)):
         found |= {x(row) for row in rows}
         axes.plot([x(row) for row in rows], [y(row) for row in rows], style, color=its_colour, linewidth=1,
                   markersize=4, label=name)  # fmt: skip
     axes.set(yscale="log", title=result["device"]["name"], **words)
-    plots.logarithmic(axes, sorted(found), (8, 16, *SIZE_TICKS))
-    axes.yaxis.set_major_locator(plots.matplotlib.ticker.LogLocator(subs=(1, 2, 5)))
-    axes.yaxis.set_major_formatter(plots.matplotlib.ticker.FormatStrFormatter("%g"))
-    axes.yaxis.set_minor_locator(plots.matplotlib.ticker.NullLocator())
+    logarithmic(axes, sorted(found), (8, 16, *SIZE_TICKS))
+    one_two_five(axes)
     axes.grid(alpha=0.3)
     axes.legend(fontsize="small", loc="center left", bbox_to_anchor=(1, 0.5))
-    plots.save(figure, file)
+    save(figure, file)
 
 
 def draw_psflip(result, file):
@@ -116,10 +116,10 @@ def draw_timeline(result, file):
     """One sweep, red and blue, at the largest number of ranks: a panel a transport, a line a stream."""
     rows = result["rows"]
     ranks = max(row["ranks"] for row in rows)
-    here = scaling.find(rows, ranks=ranks)
+    here = select(rows, ranks=ranks)
     size = min(scaling.in_order(here, "size"), key=lambda size: abs(size - TIMELINE_SIZE))
-    here = scaling.find(here, size=size)
-    figure, panels = plt.subplots(len(here), 1, figsize=(10, 0.6 + 1.1 * len(here)), sharex=True, squeeze=False)
+    here = select(here, size=size)
+    figure, panels = subplots(len(here), 1, figsize=(10, 0.6 + 1.1 * len(here)), sharex=True, squeeze=False)
     for axes, row in zip(panels[:, 0], here):
         for name, begin, microseconds in sweep(row):
             line = next(i for i, names in enumerate(STREAMS) if name in names)
@@ -131,13 +131,14 @@ def draw_timeline(result, file):
     what = "GPU" if result["device"]["platform"] == "gpu" else "rank"
     panels[0][0].set_title(f"One sweep on rank 0: L = {size}, {table.counted(ranks, what)}", fontsize="medium")
     panels[-1][0].set_xlabel("us; recorded with events, which take a few us each")
-    handles = [plt.Rectangle((0, 0), 1, 1, color=its_colour) for its_colour in PARTS.values()]
+    handles = [pyplot().Rectangle((0, 0), 1, 1, color=its_colour) for its_colour in PARTS.values()]
     figure.legend(handles, PARTS, loc="center left", bbox_to_anchor=(0.92, 0.5), fontsize="small")
-    plots.save(figure, file)
+    save(figure, file)
 
 
-def draw(result, folder):
-    """What can be drawn of it, into the folder."""
+def draw(file):
+    """What can be drawn of a result, beside it."""
+    result, folder = json.loads(file.read_text()), file.parent
     draw_timeline(result, folder / "scaling_timeline.svg")
     model = scaling.model_of(result)
     if model and model.links:
@@ -145,3 +146,6 @@ def draw(result, folder):
         draw_psflip(result, folder / "scaling_psflip.svg")
         draw_collapse(result, folder / "scaling_collapse.svg")
         draw_weak(result, folder / "scaling_weak.svg")
+
+
+PICTURES = {scaling.FILE: draw}

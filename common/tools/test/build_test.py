@@ -1,4 +1,4 @@
-"""Tests of build.py, which builds for common/run and common/test: python3 -m unittest build_test."""
+"""Tests of build.py, which builds for common/run and common/test: python3 -m unittest test.build_test."""
 
 import os
 import pty
@@ -12,7 +12,7 @@ import unittest
 from unittest import mock
 
 import build
-from tools_test import TOOLS, WithFolder
+from test.tools_test import TOOLS, WithFolder
 
 PYTHON = os.path.dirname(sys.executable)
 

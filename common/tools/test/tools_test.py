@@ -1,4 +1,4 @@
-"""Tests of the tools in this folder. ctest runs them (common.tools); by hand: python3 -m unittest tools_test."""
+"""Tests of what measures and shows. ctest runs them; by hand, in common/tools: python3 -m unittest test.tools_test."""
 
 import contextlib
 import importlib.util
@@ -17,21 +17,18 @@ from unittest import mock
 
 import build
 import compare
-import comparison
 import counters
 import draw
-import fake_benchmark
-import generators
 import readme_tables
-import sizes
 import stages
-import sweep
 import table
-import words
+from measure import comparison, generators, sizes, sweep, words
 from models import MAJORITY, SPIN_GLASS, model_of
+from results import read_csv, select
 from stages import Failure
+from test import fake_benchmark
 
-TOOLS = Path(__file__).parent
+TOOLS = Path(__file__).parents[1]
 FAKE_00 = 100 + 3 * 6 + 1  # ms a step of the fake stage 00
 
 
@@ -44,7 +41,7 @@ class WithFolder(unittest.TestCase):
 
 def put_fake_benchmark(target):
     """Started by this very interpreter, and without site-packages."""
-    text = (TOOLS / "fake_benchmark.py").read_text()
+    text = Path(fake_benchmark.__file__).read_text()
     target.write_text(text.replace("#!/usr/bin/env python3", f"#!{sys.executable} -S", 1))
     target.chmod(0o755)
 
@@ -279,9 +276,9 @@ class SpinGlassComparison(WithBuild):
     def test_csv_has_what_the_table_has(self):
         file = self.folder / "table.csv"
         self.compare("--size", "8", "--csv", str(file))
-        points = sizes.read(file)
+        points = read_csv(file)
         self.assertEqual(len(points), 6)
-        self.assertEqual(points[3]["sites_per_thread"], "4")
+        self.assertEqual(points[3]["sites_per_thread"], 4)
 
 
 class GeneratorsInTheComparison(WithBuild):
@@ -762,9 +759,7 @@ class Sweep(WithBuild):
         out = str(self.folder / "out")
         options = compare.parse_options(["--build-dir", str(self.folder), "--sweep", out, *arguments])
         options.builder = build.builder_for(options)
-        reference, others = sweep.chosen_stages(MAJORITY, options, sweep.STAGES)
-        options.storage, options.repetitions = ["int32"], 3
-        return sweep.measure_all(options, reference, others)
+        return sweep.measure(*sweep.prepare(options))
 
     def test_figure_4_has_a_row_a_shape_and_the_published_times_where_they_belong(self):
         points, wrong = self.sweep("--size", "10000,500", "--steps", "10")
@@ -798,11 +793,7 @@ class Sizes(WithBuild):
         out = str(self.folder / "out")
         options = compare.parse_options(["--build-dir", str(self.folder), "--sizes", out, *arguments])
         options.builder = build.builder_for(options)
-        reference, others = sizes.chosen_stages(SPIN_GLASS, options, sizes.STAGES)
-        _, settings = sizes.settings_of(options, others)
-        options.repetitions = 3
-        problem = sizes.fill_defaults(SPIN_GLASS, options, "cpu")
-        return sizes.measure_all(options, problem, reference, settings)
+        return sizes.measure(*sizes.prepare(options))
 
     def test_every_size_and_launch_has_a_point(self):
         points, wrong = self.measure("--size", "8,10", "--spins", str(4 * 1000 * 20))
@@ -832,8 +823,8 @@ class Sizes(WithBuild):
     def test_table(self):
         points, _ = self.measure("--size", "8,10", "--spins", "1", "--indexing", "sliced")
         file = self.folder / "sizes.csv"
-        sizes.write(file, points)
-        headings, rows = sizes.table_cells(sizes.read(file), [10])
+        compare.write_csv(file, points)
+        headings, rows = sizes.table_cells(read_csv(file), [10])
         self.assertEqual(headings, ["L", *(f"05 sliced, s = {s}" for s in (1, 2, 4, 8))])
         self.assertEqual(rows, [["10", "6125.000", "5125.000", "-", "-"]])
 
@@ -846,7 +837,7 @@ class Generators(WithBuild):
         return self.run_compare("--generators", str(self.out), "--spins", "1", "--sweeps", "3", *arguments)
 
     def points(self):
-        return sizes.read(self.out / "spin_glass_generators.csv")
+        return read_csv(self.out / "spin_glass_generators.csv")
 
     def test_every_generator_and_indexing_has_a_line(self):
         code, output = self.measure("--size", "8,12")
@@ -858,7 +849,7 @@ class Generators(WithBuild):
         for (generator, indexing), line in lines.items():
             self.assertEqual(set(line), {8} if indexing == "bitwise" else {8, 12})
         best = lines["philox", "sliced"][12]
-        self.assertEqual((best["sites_per_thread"], best["stage"], best["copy_gb_per_s"]), ("4", "06_prng", "100.0"))
+        self.assertEqual((best["sites_per_thread"], best["stage"], best["copy_gb_per_s"]), (4, "06_prng", 100.0))
         self.assertEqual(best["checked_against"], "each other; stage 00 at L = 12")
         base, philox = 100 / 64, 100 / 64 + 30
         self.assertAlmostEqual(generators.relative_to_base(lines)["philox", "sliced"][8], philox / base)
@@ -875,7 +866,7 @@ class Generators(WithBuild):
 
     def test_as_many_samples_as_make_the_spins(self):
         self.measure("--size", "8,12", "--spins", str(4 * 8**3 * 5), "--generator", "minstd,philox")
-        self.assertEqual({(p["size"], p["samples"]) for p in self.points()}, {("8", "5"), ("12", "1")})
+        self.assertEqual({(p["size"], p["samples"]) for p in self.points()}, {(8, 5), (12, 1)})
 
     def test_wrong_bits_are_told(self):
         (self.folder / "06_prng/WRONG-philox").touch()
@@ -913,9 +904,9 @@ class Words(WithBuild):
         self.assertEqual([point["samples_per_word"] for point in of_kernel.values()], [32, 64, 64, 64, 32])
         self.assertEqual(of_kernel["fused"]["checked_at"], 128)  # 2^24 spins: 128 samples of 4 replicas
         self.assertIn("written: spin_glass_words.csv spin_glass_words.json", output)
-        rows = sizes.read(self.out / "spin_glass_words.csv")
+        rows = read_csv(self.out / "spin_glass_words.csv")
         self.assertEqual(len(rows), len(self.result["points"]))
-        self.assertEqual({row["checked_at"] for row in rows}, {"", "128", "8192", "32"})
+        self.assertEqual({row["checked_at"] for row in rows}, {None, 128, 8192, 32})
         self.assertEqual(best["tried"], 3 * 2)  # samples a word, clusters
 
     def test_over_the_number_of_samples(self):
@@ -950,7 +941,7 @@ class Words(WithBuild):
         self.assertEqual(code, 1)
         self.assertIn("*** WRONG RESULT *** 07_amsc, L = 8, wide, philox: wrong bits", output)
         self.assertEqual(len(self.result["wrong"]), 2)
-        self.assertEqual([p["checked_at"] for p in words.select(self.result["points"], kernel="wide")], ["", ""])
+        self.assertEqual([p["checked_at"] for p in select(self.result["points"], kernel="wide")], ["", ""])
         with self.assertRaisesRegex(Failure, "not to be published"):
             words.targets_markdown(self.out)
 
@@ -1049,7 +1040,6 @@ class WithoutMatplotlib(WithBuild):
         for option, name in (("--sizes", "spin_glass_sizes"), ("--generators", "spin_glass_generators"),
                              ("--words", "spin_glass_words"), ("--sweep", "sweep")):  # fmt: skip
             with self.subTest(option), mock.patch.dict(sys.modules, {"matplotlib": None}):
-                sys.modules.pop("plots", None)
                 code, output = self.run_compare(option, str(self.folder / "out"), "--size", "8")
                 self.assertEqual(code, 0)
                 self.assertTrue((self.folder / f"out/{name}.csv").exists())
@@ -1277,14 +1267,14 @@ class ReadmeTables(WithBuild):
         self.write_counters(results / "spin_glass_counters.json")
         points = [{"size": size, "stage": "05_sliced", "indexing": "sliced", "sites_per_thread": 1, "ps_per_flip": 2.5}
                   for size in (8, 10)]  # fmt: skip
-        sizes.write(results / "spin_glass_sizes.csv", points)
+        compare.write_csv(results / "spin_glass_sizes.csv", points)
         point = {"stage": "06_prng", "indexing": "sliced", "samples": 2, "replicas": 4, "bytes_per_flip": 6.5,
                  "copy_gb_per_s": 1000}  # fmt: skip
         points = [point | {"size": 8, "generator": generator, "ps_per_flip": ps}
                   for generator, ps in (("minstd", 10), ("curand-xorwow", 35))]  # fmt: skip
-        sizes.write(results / "spin_glass_generators.csv", points)
+        compare.write_csv(results / "spin_glass_generators.csv", points)
         result = WordTables().result({"ps_per_flip": 0.125}, {"ps_per_flip": 0.25, "kernel": "update"})
-        result |= {"wrong": [], "repetitions": 3, "temperature": 1.1, "command": "common/run", "date": "2026-01-01"}
+        result |= {"format": words.FORMAT, "wrong": [], "repetitions": 3, "temperature": 1.1, "command": "common/run", "date": "2026-01-01"}
         (results / "spin_glass_words.json").write_text(json.dumps(result))
         row = WordTables.point | dict.fromkeys(counters.METRICS, 64) | {"flips": 256}
         (results / words.COUNTERS).write_text(json.dumps({"device": result["device"], "rows": [row]}))

@@ -89,7 +89,7 @@ class Ranks(unittest.TestCase):
 
     def test_refusals(self):
         for ranks in ("0", "-1", "1.5", "two", "", "²"):
-            self.assert_refused(f"--ranks is {ranks}: it takes a whole number", f"--ranks={ranks}")
+            self.assert_refused(f"{ranks}; it must be a whole number", f"--ranks={ranks}")
         self.assert_refused("--size", "--ranks", "2", "--size", "8")  # not after --
         self.assert_refused("no mpirun here", "--ranks", "2", path="/nowhere")
         self.file("00_cpu_reference/majority", "")

@@ -6,7 +6,7 @@ import math
 import build
 import stages
 from models import KERNEL_GENERATORS, MAJORITY, plain_generator
-from stages import REFERENCE, Failure, progress, run_benchmark
+from stages import REFERENCE, Failure, as_words, progress, run_benchmark
 
 
 def chosen_stages(model, options, usual=None):
@@ -395,9 +395,4 @@ def command(model, options, rows):
     settings["stages"] = list(dict.fromkeys(row["stage"][:2] for row in rows))
     settings |= {name: getattr(options, name) for name in [*model.rows, *model.trials]}
     settings |= {"repetitions": options.repetitions, "device": options.device}
-    words = ["common/run", *["--all"] * options.all]
-    for name, value in settings.items():
-        if value not in (None, []):
-            text = ",".join(map(str, value)) if isinstance(value, list) else str(value)
-            words += ["--" + name.replace("_", "-"), text]
-    return " ".join(words)
+    return " ".join(["common/run", *["--all"] * options.all, *as_words(settings)])

@@ -21,9 +21,14 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+sys.path.insert(0, __file__.rsplit("/", 3)[0] + "/common/tools")
+
 import table
 from build import build_if_configured
-from stages import ROOT, Failure, progress, refuse, run_tool
+from options import Parser, some_of
+from plots import save, subplots
+from results import read_result
+from stages import ROOT, Failure, last_line, progress, run_tool
 
 FORMAT = "psFlip linear solver, version 1"
 NAME = "linear_solver"
@@ -180,7 +185,7 @@ def call(program, options, device):
         done = subprocess.run(words, capture_output=True, text=True)
     except OSError:
         raise Failure(f"linear_solver is not built in {program.parents[2]} (it needs Eigen and SuiteSparse)") from None
-    message = (done.stderr.strip().splitlines() or [f"it ended with code {done.returncode}"])[-1]
+    message = last_line(done.stderr, done.returncode)
     if done.returncode == 2:
         return {"refused": message.removeprefix("linear_solver: ")}
     if done.returncode != 0:
@@ -190,15 +195,7 @@ def call(program, options, device):
 
 def read(file):
     """The results in a file, or None if there are none."""
-    if not file.exists():
-        return None
-    try:
-        result = json.loads(file.read_text())
-    except ValueError:
-        result = None
-    if not isinstance(result, dict) or result.get("format") != FORMAT:
-        raise Failure(f"{file} is not '{FORMAT}'")
-    return result
+    return read_result(file, FORMAT) if file.exists() else None
 
 
 def measure(options):
@@ -353,7 +350,7 @@ def comparison_table(result):
 def remarks(result, experiment):
     found = result["experiments"][experiment]
     there = [row for row in found["rows"] if "refused" not in row["result"]]
-    text = f"On {result['device']['name']}, {max(row['date'] for row in there)}: `common/tools/linear_solver.py --experiments {experiment}"
+    text = f"On {result['device']['name']}, {max(row['date'] for row in there)}: `06_prng/linear_solver/linear_solver.py --experiments {experiment}"
     text += " --quick`. Toy sizes, of which the times mean nothing." if result["quick"] else "`."
     for kind in sorted({row["result"]["build_type"] for row in there} - {"release"}):
         text += f" {kind.upper()} build: the times mean nothing."
@@ -378,21 +375,19 @@ def markdown(folder, experiment):
     said about it."""
     if experiment not in EXPERIMENTS:
         raise Failure(f"linear_solver: there is no table '{experiment}'; there are {', '.join(EXPERIMENTS)}")
-    file = folder / f"{NAME}.json"
-    if not file.exists():
-        raise FileNotFoundError(2, "no such file", str(file))
-    result = read(file)
+    result = read_result(folder / f"{NAME}.json", FORMAT)
     if experiment not in result["experiments"]:
         raise Failure(f"{folder.name}/{NAME}.json has no experiment {experiment}")
     return as_text(result, experiment)
 
 
+TABLES = {"linear_solver": markdown}
+
+
 def draw(result, file):
     """True error against walks for each seeding, both axes logarithmic; and what chance alone would leave."""
-    from plots import plt, save  # needs matplotlib
-
     lines = puzzle_lines(result)
-    figure, axes = plt.subplots(figsize=(8, 5.5))
+    figure, axes = subplots(figsize=(8, 5.5))
     for number, (variant, line) in enumerate(lines.items()):
         axes.plot(list(line), [true for true, _ in line.values()], marker="osD^v<>"[number % 7], color=f"C{number}",
                   linewidth=1.2, markersize=5, label=variant)  # fmt: skip
@@ -407,18 +402,11 @@ def draw(result, file):
     save(figure, file)
 
 
-def names(text):
-    for part in text.split(","):
-        if part not in EXPERIMENTS:
-            raise argparse.ArgumentTypeError(f"{part}; allowed are {', '.join(EXPERIMENTS)}")
-    return list(dict.fromkeys(text.split(",")))
-
-
 def parse_options(arguments):
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.error = refuse
+    parser = Parser(description=__doc__)
     add = parser.add_argument
-    add("--experiments", type=names, default=list(EXPERIMENTS), metavar="a,b,puzzle", help="only these (all)")
+    add("--experiments", type=some_of(EXPERIMENTS), default=list(EXPERIMENTS), metavar="a,b,puzzle",
+        help="only these (all)")  # fmt: skip
     add("--quick", action="store_true", help="toy sizes: shows in seconds that everything runs")
     add("--device", default="auto", help="auto, cpu, gpu, or the number of a GPU")
     add("--output", type=Path, required=True, metavar="DIR",
@@ -426,6 +414,7 @@ def parse_options(arguments):
     add("--draw", action="store_true", help="print and draw what is there, run nothing")
     add("--build-dir", type=Path, default=ROOT / "build", help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
+    options.experiments = list(dict.fromkeys(options.experiments))
     options.program = options.build_dir / "06_prng/linear_solver/linear_solver"
     try:
         options.output.mkdir(parents=True, exist_ok=True)  # now, not after minutes of work
