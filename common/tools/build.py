@@ -11,6 +11,7 @@ if __name__ == "__main__":
     import interrupt  # noqa: F401
 
 import atexit
+import contextlib
 import functools
 import os
 import re
@@ -28,6 +29,7 @@ LOG = "build.log"
 STAMP = "psflip_configured_for"
 STEP = re.compile(r"\[ *(\d+)(?:/(\d+)|%)\] (?!Re-)(.*)")  # of Ninja or of make; not CMake's look at its own files
 CUDA = {"--cuda": "-DPSFLIP_CUDA=ON", "--no-cuda": "-DPSFLIP_CUDA=OFF"}
+ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 SHOWN = 80  # lines of what failed, at most
 LARGEST_LOG = 2**24  # bytes
 
@@ -46,6 +48,23 @@ def nvcc():
     return os.environ.get("CUDACXX") or shutil.which("nvcc") or ""
 
 
+@contextlib.contextmanager
+def signals_wait():
+    """Signals that end this program wait meanwhile."""
+    if threading.current_thread() is not threading.main_thread():  # which gets none
+        yield
+        return
+    came = []
+    before = {number: signal.signal(number, lambda number, _: came.append(number)) for number in ENDING}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    for number in came:
+        signal.raise_signal(number)
+
+
 class Job:
     """A CMake that is running, what it says going to the log."""
 
@@ -58,10 +77,11 @@ class Job:
             file.write(f"\n==== {time.strftime('%Y-%m-%d %H:%M:%S')}: {' '.join(map(str, command))}\n".encode())
             file.flush()  # before others write there
             self.begin, self.started = file.tell(), time.monotonic()
-            # In a session of its own, so that Ctrl-C comes here alone, and stop() reaches the compilers, too.
-            self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=file, stderr=file,
-                                            start_new_session=True, env=environment())  # fmt: skip
-        atexit.register(self.stop)
+            with signals_wait():  # or nobody would know what was started
+                # In a session of its own, so that Ctrl-C comes here alone, and stop() reaches the compilers, too.
+                self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=file, stderr=file,
+                                                start_new_session=True, env=environment())  # fmt: skip
+                atexit.register(self.stop)
 
     def seconds(self):
         return time.monotonic() - self.started
