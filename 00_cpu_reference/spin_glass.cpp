@@ -228,12 +228,6 @@ class SpinGlass : public Simulation {
   std::int64_t half_sweeps_done_ = 0;
 };
 
-void refuse(const std::string& option, bool given) {
-  if (given) {
-    throw InvalidInput(option + ": stage 00 is a plain loop without threads or layouts; leave it out");
-  }
-}
-
 template <class Stream>
 std::unique_ptr<Simulation> make(const Problem& problem) {
   const double states = static_cast<double>(problem.samples * problem.replicas) * sites(problem);
@@ -253,15 +247,11 @@ std::unique_ptr<Simulation> make(const Problem& problem) {
 
 std::unique_ptr<Simulation> make_simulation(const Problem& problem, const Launch& launch) {
   check(problem);
-  refuse("--indexing", launch.indexing.has_value());
-  refuse("--load", launch.load.has_value());
-  refuse("--threads", launch.threads.has_value());
-  refuse("--sites-per-thread", launch.sites_per_thread.has_value());
-  refuse("--kernel", launch.kernel.has_value());
-  refuse("--samples-per-word", launch.samples_per_word.has_value());
-  refuse("--cluster", launch.cluster.has_value());
-  refuse("--replicas-together", launch.replicas_together.has_value());
-  refuse("--transport", launch.transport.has_value());
+  for (const LaunchField& field : launch_fields()) {
+    if (field.get(launch)) {
+      throw InvalidInput(field.option + ": stage 00 is a plain loop without threads or layouts; leave it out");
+    }
+  }
   switch (problem.generator) {
     case Generator::minstd:
       return make<MinstdStream>(problem);

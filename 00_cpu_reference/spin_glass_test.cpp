@@ -22,9 +22,22 @@
 #include "00_cpu_reference/philox.hpp"
 #include "random/streams.hpp"
 #include "spin_glass/engine/simulation.hpp"
+#include "spin_glass/test/engine_test.hpp"
 #include "spin_glass/test/physics.hpp"
 
 namespace psflip::spin_glass {
+
+// ---- What the shared test asserts of this stage
+
+bool promises(const Problem&, const Launch& launch, const std::string&) { return values_of(launch).empty(); }
+bool promises(Generator generator, const std::string&) { return std::ranges::count(generators, generator) > 0; }
+bool up_to_the_machine(const Launch&, const std::string&) { return false; }
+int most_threads() { return 1024; }
+Launch moving_launch() { return {}; }
+double bytes_per_spin() { return 1; }
+bool observes_on_the_device() { return false; }
+std::vector<Refusal> refusals() { return {}; }
+
 namespace {
 
 using testing::ElementsAre;

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -32,15 +33,7 @@ struct Options {
   std::optional<double> beta;
   std::int64_t sweeps = 10;
   std::vector<std::string> generators;
-  std::vector<std::string> indexings;
-  std::vector<std::string> loads;
-  std::vector<int> threads;
-  std::vector<int> sites_per_thread;
-  std::vector<std::string> kernels;
-  std::vector<int> samples_per_word;
-  std::vector<int> clusters;
-  std::vector<int> replicas_together;
-  std::vector<std::string> transports;
+  std::map<std::string, std::vector<std::string>> launches;  ///< values to time, by the names of launch_fields()
   int repetitions = 5;
   double min_time = 0;
   std::string device = "auto";
@@ -95,15 +88,9 @@ Simulation* prepare(benchmark::State& state, Session& session, const Case& timed
 /// The launch as words: "indexing:sliced", "load:readonly", "threads:256", without what is empty.
 std::vector<std::string> words(const Launch& launch) {
   std::vector<std::string> all;
-  if (launch.indexing) all.push_back("indexing:" + std::string(name(*launch.indexing)));
-  if (launch.load) all.push_back("load:" + std::string(name(*launch.load)));
-  if (launch.threads) all.push_back("threads:" + std::to_string(*launch.threads));
-  if (launch.sites_per_thread) all.push_back("sites_per_thread:" + std::to_string(*launch.sites_per_thread));
-  if (launch.kernel) all.push_back("kernel:" + std::string(name(*launch.kernel)));
-  if (launch.samples_per_word) all.push_back("samples_per_word:" + std::to_string(*launch.samples_per_word));
-  if (launch.cluster) all.push_back("cluster:" + std::to_string(*launch.cluster));
-  if (launch.replicas_together) all.push_back("replicas_together:" + std::to_string(*launch.replicas_together));
-  if (launch.transport) all.push_back("transport:" + std::string(name(*launch.transport)));
+  for (const LaunchField& field : launch_fields()) {
+    if (const auto value = field.get(launch)) all.push_back(field.name + ":" + *value);
+  }
   return all;
 }
 
@@ -162,34 +149,17 @@ std::optional<T> called(const std::array<T, n>& values, const std::optional<std:
   return std::nullopt;
 }
 
+/// Every combination of the values asked for; the first fields vary slowest.
 std::vector<Launch> launches(const Options& options) {
-  std::vector<Launch> all;
-  for (const auto& indexing : or_default(options.indexings)) {
-    for (const auto& load : or_default(options.loads)) {
-      for (const auto threads : or_default(options.threads)) {
-        for (const auto sites_per_thread : or_default(options.sites_per_thread)) {
-          for (const auto& kernel : or_default(options.kernels)) {
-            for (const auto samples_per_word : or_default(options.samples_per_word)) {
-              for (const auto cluster : or_default(options.clusters)) {
-                for (const auto replicas_together : or_default(options.replicas_together)) {
-                  for (const auto& transport : or_default(options.transports)) {
-                    all.push_back({.indexing = called(indexings, indexing),
-                                   .load = called(loads, load),
-                                   .threads = threads,
-                                   .sites_per_thread = sites_per_thread,
-                                   .kernel = called(kernels, kernel),
-                                   .samples_per_word = samples_per_word,
-                                   .cluster = cluster,
-                                   .replicas_together = replicas_together,
-                                   .transport = called(transports, transport)});
-                  }
-                }
-              }
-            }
-          }
-        }
-      }
+  std::vector<Launch> all(1);
+  for (const LaunchField& field : launch_fields()) {
+    const auto asked = options.launches.find(field.name);
+    if (asked == options.launches.end() || asked->second.empty()) continue;
+    std::vector<Launch> more;
+    for (const Launch& launch : all) {
+      for (const std::string& value : asked->second) field.set(more.emplace_back(launch), value);
     }
+    all = std::move(more);
   }
   return all;
 }
@@ -257,23 +227,11 @@ void add_options(CommandLine& line, Options& options) {
   line.option("--generator", options.generators, "Of " + list(names(all_generators)) + ": those to time (minstd)")
       .delimiter(',')
       .check(one_of(names(all_generators)));
-  line.option("--indexing", options.indexings, "Of " + list(names(indexings)) + ": those to time")
-      .delimiter(',')
-      .check(one_of(names(indexings)));
-  line.option("--load", options.loads, "Of " + list(names(loads)) + ": those to time")
-      .delimiter(',')
-      .check(one_of(names(loads)));
-  line.option("--threads", options.threads, "Threads of a block").delimiter(',');
-  line.option("--sites-per-thread", options.sites_per_thread, "Sites that one thread updates together").delimiter(',');
-  line.option("--kernel", options.kernels, "Of " + list(names(kernels)) + ": those to time")
-      .delimiter(',')
-      .check(one_of(names(kernels)));
-  line.option("--samples-per-word", options.samples_per_word, "Samples that are bits of one word").delimiter(',');
-  line.option("--cluster", options.clusters, "Thread blocks that share their memory").delimiter(',');
-  line.option("--replicas-together", options.replicas_together, "Replicas that one cluster updates").delimiter(',');
-  line.option("--transport", options.transports, "Of " + list(names(transports)) + ": those to time")
-      .delimiter(',')
-      .check(one_of(names(transports)));
+  for (const LaunchField& field : launch_fields()) {
+    line.option(field.option, options.launches[field.name], field.help + ": those to time")
+        .delimiter(',')
+        .check(field.words.empty() ? whole_number(1, std::numeric_limits<int>::max()) : one_of(field.words));
+  }
   line.option("--repetitions", options.repetitions, "Timed runs of each launch").check(whole_number(1));
   line.option("--min-time", options.min_time, "Device seconds of a repetition at least, by repeating its run")
       .check(number(0));

@@ -15,7 +15,7 @@ using Choice = psflip::Choice<MakeSimulation>;
 /// This program's stage, by its folder: "05_sliced".
 std::string_view stage();
 
-/// Whether the stage was built with a library that it can do without: "curand" (stage 06), "nccl" (stage 08).
+/// Whether the stage was built with a library that it can do without, "nccl" say.
 bool built_with(std::string_view library);
 
 /// Best first: the GPU before the CPU. Stage 00 has the platform "reference" alone.

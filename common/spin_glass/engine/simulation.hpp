@@ -1,7 +1,6 @@
 /// The interface that every stage's engine of the 3D spin glass implements.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -11,48 +10,12 @@
 #include <string_view>
 #include <vector>
 
+#include "spin_glass/engine/launch.hpp"
 #include "spin_glass/model/observables.hpp"
 #include "spin_glass/model/problem.hpp"
 #include "spin_glass/model/state.hpp"
 
 namespace psflip::spin_glass {
-
-/// How a thread finds its site and the site's neighbours. "Grid": its coordinates are those of the thread in the grid.
-enum class Indexing { standard, bitwise, standard_grid, sliced, sliced_grid };
-/// How a kernel reads what it does not write: by a plain pointer, through the read-only path, or as a linear texture.
-enum class Load { plain, readonly, texture };
-/// Which of a stage's kernels, where it has several (stage 07, whose files have these names).
-enum class Kernel { update, wide, fused, resident, small };
-/// How a boundary plane gets to the neighbouring rank (stage 08, whose files have these names).
-enum class Transport { staged, mpi, nccl, peer };
-
-inline constexpr std::array indexings{Indexing::standard, Indexing::bitwise, Indexing::standard_grid, Indexing::sliced,
-                                      Indexing::sliced_grid};
-inline constexpr std::array loads{Load::plain, Load::readonly, Load::texture};
-inline constexpr std::array kernels{Kernel::update, Kernel::wide, Kernel::fused, Kernel::resident, Kernel::small};
-inline constexpr std::array transports{Transport::staged, Transport::mpi, Transport::nccl, Transport::peer};
-/// "standard", "bitwise", "standard-grid", "sliced", "sliced-grid"
-std::string_view name(Indexing indexing);
-/// "plain", "readonly", "texture"
-std::string_view name(Load load);
-/// "update", "wide", "fused", "resident", "small"
-std::string_view name(Kernel kernel);
-/// "staged", "mpi", "nccl", "peer"
-std::string_view name(Transport transport);
-
-/// How an engine is to be run. Nothing here changes a bit of the result. What is left empty, the stage chooses.
-struct Launch {
-  int device = 0;  ///< device number within the platform
-  std::optional<Indexing> indexing{};
-  std::optional<Load> load{};
-  std::optional<int> threads{};           ///< threads of a block
-  std::optional<int> sites_per_thread{};  ///< sites in a row that one thread updates together
-  std::optional<Kernel> kernel{};
-  std::optional<int> samples_per_word{};   ///< samples that are updated together, as the bits of a word
-  std::optional<int> cluster{};            ///< thread blocks that share their memory
-  std::optional<int> replicas_together{};  ///< replicas that one thread updates
-  std::optional<Transport> transport{};
-};
 
 /// The states of all random streams travel one word after the other, and each as the words of all streams: element
 /// group * L^3 + s belongs to site s of a group of samples. Word 0 is the oldest that the stream's future depends on:

@@ -34,26 +34,17 @@ std::vector<std::string> names(const Values& values) {
   return result;
 }
 
-template <class Values>
-std::vector<std::string> names_or_auto(const Values& values) {
-  std::vector<std::string> result = names(values);
-  result.emplace_back("auto");
-  return result;
-}
-
 /// The one of `values` that has the name.
 template <class Values>
 auto named(const Values& values, std::string_view wanted) {
   return *std::ranges::find_if(values, [&](auto value) { return name(value) == wanted; });
 }
 
-/// "standard|bitwise|..."
-template <class Values>
-std::string alternatives(const Values& values) {
+/// "random|ordered"
+std::string alternatives(const std::vector<std::string>& words) {
   std::string result;
-  for (const auto value : values) {
-    result += result.empty() ? "" : "|";
-    result += name(value);
+  for (const std::string& word : words) {
+    result += (result.empty() ? "" : "|") + word;
   }
   return result;
 }
@@ -92,19 +83,6 @@ void for_each_of_problem(F f, Some&... options) {
   f("--seed", options.seed...);
   f("--start", options.start...);
   f("--measure", options.measure...);
-}
-
-template <class F, class... Some>
-void for_each_of_launch(F f, Some&... options) {
-  f("--indexing", options.indexing...);
-  f("--load", options.load...);
-  f("--threads", options.threads...);
-  f("--sites-per-thread", options.sites_per_thread...);
-  f("--kernel", options.kernel...);
-  f("--samples-per-word", options.samples_per_word...);
-  f("--cluster", options.cluster...);
-  f("--replicas-together", options.replicas_together...);
-  f("--transport", options.transport...);
 }
 
 /// What a checkpoint keeps besides the launch.
@@ -219,12 +197,12 @@ void declare(CommandLine& line, Options& options) {
   text("--samples-per-stream", options.samples_per_stream, "W",
        "So many samples share their random numbers; errors are over groups of them (32).")
       .check(whole_number(1, most_samples_or_replicas));
-  text("--generator", options.generator, alternatives(all_generators),
+  text("--generator", options.generator, alternatives(names(all_generators)),
        "Random numbers of the dynamics (minstd); those of cuRAND on a GPU only.")
       .check(one_of(names(all_generators)));
   text("--seed", options.seed, "S", "Seed of all that is random, 0 to 9223372036854775807 (42).")
       .check(whole_number(0));
-  text("--start", options.start, alternatives(starts), "Each spin up or down at random, or all up (random).")
+  text("--start", options.start, alternatives(names(starts)), "Each spin up or down at random, or all up (random).")
       .check(one_of(names(starts)));
   text("--ferromagnetic-fraction", options.ferromagnetic_fraction, "P",
        "Probability of J = +1 instead of -1, 0 to 1 (0.5).");
@@ -248,24 +226,14 @@ void declare(CommandLine& line, Options& options) {
   text("--resume", options.resume, "FILE",
        "Continue the run of a checkpoint, and save it there; with --sweeps, to another length.");
   text("--device", options.device, "auto|cpu|gpu|N", "Where to compute: the best there is (auto), or GPU number N.");
-  text("--indexing", options.indexing, alternatives(indexings), "How threads find sites (the stage's choice).")
-      .check(one_of(names(indexings)));
-  text("--load", options.load, alternatives(loads), "How kernels read (the stage's choice).")
-      .check(one_of(names(loads)));
-  text("--threads", options.threads, "T", "Threads of a block (the stage's choice).").check(whole_number(1, 1024));
-  text("--sites-per-thread", options.sites_per_thread, "N", "Sites that a thread updates (the stage's choice).")
-      .check(whole_number(1, 1024));
-  text("--kernel", options.kernel, "auto|" + alternatives(kernels), "Which of a stage's kernels (the stage's choice).")
-      .check(one_of(names_or_auto(kernels)));
-  text("--samples-per-word", options.samples_per_word, "K", "Samples that are bits of one word (the stage's choice).")
-      .check(whole_number(1, 1024));
-  text("--cluster", options.cluster, "C", "Thread blocks that share their memory (the stage's choice).")
-      .check(whole_number(1, 16));
-  text("--replicas-together", options.replicas_together, "N", "Replicas that one cluster updates (the stage's choice).")
-      .check(whole_number(1, 1024));
-  text("--transport", options.transport, "auto|" + alternatives(transports),
-       "How boundary planes get to other ranks of MPI (the stage's choice).")
-      .check(one_of(names_or_auto(transports)));
+  for (const LaunchField& field : launch_fields()) {
+    std::vector<std::string> words = field.words;
+    if (field.automatic) words.insert(words.begin(), "auto");
+    const auto take = [&options, name = field.name](const std::string& value) { options.launch[name] = value; };
+    line.callback(field.option, take, field.help + " (the stage's choice).")
+        .type(words.empty() ? "N" : alternatives(words))
+        .check(words.empty() ? whole_number(1, field.most) : one_of(words));
+  }
   line.flag("--json", options.json, "Print one JSON object instead of the report.");
 }
 
@@ -326,50 +294,6 @@ Run make_run(const Options& options) {
   return run;
 }
 
-Launch make_wish(const Options& options, int device) {
-  Launch wish;
-  wish.device = device;
-  if (options.indexing) {
-    wish.indexing = named(indexings, *options.indexing);
-  }
-  if (options.load) {
-    wish.load = named(loads, *options.load);
-  }
-  wish.threads = options.threads;
-  wish.sites_per_thread = options.sites_per_thread;
-  if (options.kernel && *options.kernel != "auto") {
-    wish.kernel = named(kernels, *options.kernel);
-  }
-  wish.samples_per_word = options.samples_per_word;
-  wish.cluster = options.cluster;
-  wish.replicas_together = options.replicas_together;
-  if (options.transport && *options.transport != "auto") {
-    wish.transport = named(transports, *options.transport);
-  }
-  return wish;
-}
-
-bool has_wish(const Options& options) {
-  bool any = false;
-  for_each_of_launch([&](const char*, const auto& field) { any |= field.has_value(); }, options);
-  return any;
-}
-
-void set_launch(Options& options, const Launch& launch) {
-  const auto name_of = [](const auto& field) {
-    return field ? std::optional(std::string(name(*field))) : std::nullopt;
-  };
-  options.indexing = name_of(launch.indexing);
-  options.load = name_of(launch.load);
-  options.threads = launch.threads;
-  options.sites_per_thread = launch.sites_per_thread;
-  options.kernel = name_of(launch.kernel);
-  options.samples_per_word = launch.samples_per_word;
-  options.cluster = launch.cluster;
-  options.replicas_together = launch.replicas_together;
-  options.transport = name_of(launch.transport);
-}
-
 Options continued(const Options& given, const Options& saved) {
   for_each_of_problem(
       [](const char* option, const auto& asked, const auto& had) {
@@ -419,8 +343,8 @@ Options continued(const Options& given, const Options& saved) {
   if (!given.write_couplings.empty()) {
     options.write_couplings = given.write_couplings;
   }
-  if (has_wish(given)) {
-    for_each_of_launch([](const char*, const auto& asked, auto& field) { field = asked; }, given, options);
+  if (!given.launch.empty()) {
+    options.launch = given.launch;
   }
   return options;
 }
@@ -451,11 +375,18 @@ Options completed(const Options& options, const Run& run) {
   return result;
 }
 
+Json json_value(const LaunchField& field, const std::string& value) {
+  return field.words.empty() ? Json(std::stoi(value)) : Json(value);
+}
+
 Json as_json(const Options& options) {
   Json json;
   const auto put = [&](const char* option, const auto& field) { json[option] = value_of(field); };
   for_each_of_run(put, options);
-  for_each_of_launch(put, options);
+  for (const LaunchField& field : launch_fields()) {
+    const auto found = options.launch.find(field.name);
+    json[field.option] = found == options.launch.end() ? Json() : json_value(field, found->second);
+  }
   return json;
 }
 
@@ -463,9 +394,12 @@ Options options_of(const Json& json) {
   Options options;
   const auto take = [&](const char* option, auto& field) { read_value(json.at(option), field); };
   for_each_of_run(take, options);
-  // A checkpoint may be older than some options of the launch.
-  const auto take_if_there = [&](const char* option, auto& field) { read_value(json.value(option, Json()), field); };
-  for_each_of_launch(take_if_there, options);
+  for (const LaunchField& field : launch_fields()) {
+    const Json value = json.value(field.option, Json());  // a checkpoint may be older than some options of the launch
+    if (!value.is_null()) {
+      options.launch[field.name] = value.is_string() ? value.get<std::string>() : value.dump();
+    }
+  }
   return options;
 }
 

@@ -40,15 +40,7 @@ struct Options {
   std::optional<std::string> resume;
   // Where and how it is computed
   std::optional<std::string> device;
-  std::optional<std::string> indexing;
-  std::optional<std::string> load;
-  std::optional<int> threads;
-  std::optional<int> sites_per_thread;
-  std::optional<std::string> kernel;
-  std::optional<int> samples_per_word;
-  std::optional<int> cluster;
-  std::optional<int> replicas_together;
-  std::optional<std::string> transport;
+  LaunchValues launch;  ///< "auto" may be among them
 };
 
 /// Makes the options known to the command line, which fills them in.
@@ -57,14 +49,6 @@ void declare(CommandLine& line, Options& options);
 /// What is asked for, without what takes a device; reads the files of --couplings. Throws InvalidInput.
 Run make_run(const Options& options);
 
-/// What is asked for about the launch, on a device.
-Launch make_wish(const Options& options, int device);
-
-/// Whether anything is.
-bool has_wish(const Options& options);
-/// Instead of what is asked for about the launch, just this one.
-void set_launch(Options& options, const Launch& launch);
-
 /// The options that a resumed run is to have: those of the checkpoint, and whatever was given besides. Throws
 /// InvalidInput, naming the option, if that would make it another run.
 Options continued(const Options& given, const Options& saved);
@@ -72,6 +56,9 @@ Options continued(const Options& given, const Options& saved);
 /// Options with all that was left out filled in, and file names that are good in any folder: so a checkpoint keeps
 /// them.
 Options completed(const Options& options, const Run& run);
+
+/// A value of a launch: whole numbers are numbers.
+nlohmann::ordered_json json_value(const LaunchField& field, const std::string& value);
 
 /// For the checkpoint: all but --checkpoint and --resume.
 nlohmann::ordered_json as_json(const Options& options);

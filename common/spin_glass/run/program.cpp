@@ -100,10 +100,11 @@ RunFiles open_files(const Options& options, const Run& run) {
 /// What is asked for about the launch; for a resumed run that is the launch that it had, if this is the same stage and
 /// kind of device and nothing else is asked for.
 Launch wish_for(const Options& given, Options options, const Saved* saved, const Choice& choice) {
-  if (saved != nullptr && !has_wish(given) && (saved->stage != stage() || saved->platform != choice.platform->name)) {
-    set_launch(options, {});
+  if (saved != nullptr && given.launch.empty() &&
+      (saved->stage != stage() || saved->platform != choice.platform->name)) {
+    options.launch.clear();
   }
-  return make_wish(options, choice.device.index);
+  return launch_with(options.launch, choice.device.index);
 }
 
 void work(const Options& given) {
@@ -181,7 +182,7 @@ void work(const Options& given) {
     Saved known{completed(options, run), std::string(stage()), choice.platform->name, run.couplings_hash, 0, {}, {}};
     Launch launch = result.launch;
     launch.transport = wish.transport;  // what is chosen for these ranks may not suit those of a resumed run
-    set_launch(known.options, launch);
+    known.options.launch = values_of(launch);
     checkpointer->begin(std::move(known), std::move(journal), run.problem, *simulation, result);
   }
   simulate(*simulation, run, schedule, files, checkpointer.get(), result);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "spin_glass/engine/platforms.hpp"
+#include "spin_glass/run/options.hpp"
 #include "spin_glass/run/run_files.hpp"
 
 namespace psflip::spin_glass {
@@ -31,9 +32,13 @@ Json or_null(const std::optional<T>& value) {
   return value ? Json(*value) : Json();
 }
 
-template <class T>
-Json name_or_null(const std::optional<T>& value) {
-  return value ? Json(name(*value)) : Json();
+Json launch_json(const Launch& launch) {
+  Json json = Json::object();
+  for (const LaunchField& field : launch_fields()) {
+    const std::optional<std::string> value = field.get(launch);
+    json[field.name] = value ? json_value(field, *value) : Json();
+  }
+  return json;
 }
 
 Json problem_json(const Run& run) {
@@ -73,39 +78,6 @@ Json averages_json(const std::vector<AveragesAt>& averages, bool correlations) {
 
 std::string counted(std::int64_t count, const std::string& what) {
   return std::to_string(count) + ' ' + what + (count == 1 ? "" : "s");
-}
-
-void report_launch(std::ostream& out, const Launch& launch) {
-  std::vector<std::string> parts;
-  if (launch.indexing) {
-    parts.emplace_back(name(*launch.indexing));
-  }
-  if (launch.load) {
-    parts.push_back(std::string(name(*launch.load)) + " loads");
-  }
-  if (launch.threads) {
-    parts.push_back(counted(*launch.threads, "thread") + " per block");
-  }
-  if (launch.sites_per_thread) {
-    parts.push_back(counted(*launch.sites_per_thread, "site") + " per thread");
-  }
-  if (launch.kernel) {
-    parts.push_back("kernel " + std::string(name(*launch.kernel)));
-  }
-  if (launch.samples_per_word) {
-    parts.push_back(counted(*launch.samples_per_word, "sample") + " per word");
-  }
-  if (launch.cluster) {
-    parts.push_back(counted(*launch.cluster, "block") + " per cluster with " +
-                    counted(launch.replicas_together.value_or(1), "replica"));
-  }
-  if (launch.transport) {
-    parts.push_back("transport " + std::string(name(*launch.transport)));
-  }
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    out << (i == 0 ? "launch      " : ", ") << parts[i];
-  }
-  out << (parts.empty() ? "" : "\n");
 }
 
 /// "-1.6454(11)": the value with the error of its last digits, or the value alone if there is no error.
@@ -148,16 +120,7 @@ Json header_json(const Run& run, const DeviceReport& device, const Launch& launc
       {"stage", stage()},
       {"problem", problem_json(run)},
       {"device", {{"name", device.name}, {"platform", device.platform}, {"index", device.index}}},
-      {"launch",
-       {{"indexing", name_or_null(launch.indexing)},
-        {"load", name_or_null(launch.load)},
-        {"threads", or_null(launch.threads)},
-        {"sites_per_thread", or_null(launch.sites_per_thread)},
-        {"kernel", name_or_null(launch.kernel)},
-        {"samples_per_word", or_null(launch.samples_per_word)},
-        {"cluster", or_null(launch.cluster)},
-        {"replicas_together", or_null(launch.replicas_together)},
-        {"transport", name_or_null(launch.transport)}}},
+      {"launch", launch_json(launch)},
   };
 }
 
@@ -203,7 +166,9 @@ void report(std::ostream& out, const Run& run, const Result& result) {
     out << path << ", ";
   }
   out << "hash " << run.couplings_hash << '\n';
-  report_launch(out, result.launch);
+  if (!values_of(result.launch).empty()) {
+    out << "launch      " << in_words(result.launch) << '\n';
+  }
   if (run.sweeps > 0) {
     out << "time        " << 1e3 * result.seconds / static_cast<double>(run.sweeps) << " ms per sweep, "
         << ps_per_flip(run, result) << " ps per flip\n";

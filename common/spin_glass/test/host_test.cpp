@@ -618,9 +618,7 @@ TEST(OptionsOfAResumedRun, MayNotMakeItAnother) {
   Problem problem{.size = 6, .beta = 0.5, .samples = 3, .replicas = 2, .samples_per_stream = 2, .seed = 7};
   Options saved = options_of(problem);
   saved.averages = "/a.csv";
-  saved.threads = 64;
-  saved.kernel = "wide";
-  saved.transport = "peer";
+  saved.launch = {{"threads", "64"}, {"kernel", "wide"}, {"transport", "peer"}};
   Options alone;
   alone.resume = "c";
   EXPECT_EQ(as_json(continued(alone, saved)), as_json(saved));
@@ -661,19 +659,35 @@ TEST(OptionsOfAResumedRun, MayNotMakeItAnother) {
   more.sweeps = 2000;
   more.averages = "b.csv";
   more.device = "cpu";
-  more.kernel = "fused";
+  more.launch = {{"kernel", "fused"}};
   const Options result = continued(more, saved);
   EXPECT_EQ(result.sweeps, 2000);
   EXPECT_EQ(result.averages, "b.csv");
   EXPECT_EQ(result.device, "cpu");
-  EXPECT_EQ(result.kernel, "fused");
-  EXPECT_EQ(result.transport, std::nullopt);
-  EXPECT_EQ(result.threads, std::nullopt);  // one wish about the launch makes it all anew
+  EXPECT_EQ(result.launch, more.launch);  // one wish about the launch makes it all anew
+}
+
+TEST(LaunchFields, AreWhatALaunchHas) {
+  LaunchValues values;
+  for (const LaunchField& field : launch_fields()) {
+    EXPECT_EQ(field.get({}), std::nullopt) << field.name;
+    values[field.name] = field.words.empty() ? std::to_string(field.most) : field.words.back();
+    EXPECT_THAT(field.option, testing::MatchesRegex("--[a-z-]+"));
+  }
+  const Launch launch = launch_with(values, 3);
+  EXPECT_EQ(launch.device, 3);
+  EXPECT_EQ(launch.indexing, Indexing::sliced_grid);
+  EXPECT_EQ(launch.cluster, 16);
+  EXPECT_EQ(launch.transport, Transport::peer);
+  EXPECT_EQ(values_of(launch), values);
+  EXPECT_EQ(values_of(launch_with({{"kernel", "auto"}, {"threads", "7"}}, 0)), (LaunchValues{{"threads", "7"}}));
+  EXPECT_EQ(in_words(Launch{.threads = 7, .samples_per_word = 64}), "threads 7, samples per word 64");
+  EXPECT_EQ(in_words(Launch{}), "left to the stage");
 }
 
 TEST(OptionsOfACheckpoint, MayBeOlderThanAnOptionOfTheLaunch) {
   Options saved = options_of(Problem{});
-  saved.kernel = "wide";
+  saved.launch = {{"kernel", "wide"}, {"threads", "64"}};
   nlohmann::ordered_json json = as_json(saved);
   EXPECT_EQ(json.erase("--transport"), 1);
   EXPECT_EQ(as_json(spin_glass::options_of(json)), as_json(saved));

@@ -1,0 +1,56 @@
+// What the shared test asserts of this stage.
+#include <algorithm>
+
+#include "spin_glass/test/engine_test.hpp"
+
+namespace psflip::spin_glass {
+
+/// What is left out, the stage chooses among what is possible. Sizes to 10 fit into the shared memory of any device.
+bool promises(const Problem& problem, const Launch& launch, const std::string&) {
+  if (launch.indexing || launch.load || launch.sites_per_thread || launch.transport) return false;
+  const auto is = [](const auto& field, auto value) { return !field.has_value() || *field == value; };
+  const std::int64_t size = problem.size, replicas = problem.replicas;
+  for (const Kernel kernel : kernels) {
+    const bool clusters = kernel != Kernel::update && kernel != Kernel::wide;
+    if (!is(launch.kernel, kernel) || (clusters && replicas != 1 && replicas != 2 && replicas != 4)) {
+      continue;
+    }
+    for (const int k : {32, 64, 128}) {
+      const bool has = k == 32 || (k == 64 && kernel != Kernel::update && kernel != Kernel::small) ||
+                       (k == 128 && (kernel == Kernel::wide || kernel == Kernel::resident));
+      if (!has || !is(launch.samples_per_word, k) || (k > 32 && problem.samples_per_stream % k != 0)) {
+        continue;
+      }
+      if (!clusters) {
+        if (!launch.cluster && !launch.replicas_together) {
+          return true;
+        }
+        continue;
+      }
+      const auto together = launch.replicas_together.value_or(replicas);
+      if (together < 1 || together > replicas || replicas % together != 0 ||
+          ((k > 32 || kernel == Kernel::resident) && together != replicas)) {
+        continue;
+      }
+      for (int cluster = 1; cluster <= 16; ++cluster) {
+        const std::int64_t rows = (size - 1) / cluster + 1;  // of a block, and no block without
+        const std::int64_t threads = size * rows * (kernel == Kernel::small ? size / 2 : 1);
+        const bool fits = threads <= (kernel == Kernel::small || (kernel == Kernel::resident && k == 32) ? 1024 : 512);
+        if (is(launch.cluster, cluster) && (cluster - 1) * rows < size && fits) {
+          return true;
+        }
+      }
+    }
+  }
+  return false;
+}
+
+bool promises(Generator generator, const std::string&) { return std::ranges::count(generators, generator) > 0; }
+bool up_to_the_machine(const Launch&, const std::string&) { return false; }
+int most_threads() { return 512; }
+Launch moving_launch() { return {.kernel = Kernel::wide}; }  // others stay on the chip
+double bytes_per_spin() { return 1.0 / 8; }
+bool observes_on_the_device() { return true; }
+std::vector<Refusal> refusals() { return {}; }
+
+}  // namespace psflip::spin_glass

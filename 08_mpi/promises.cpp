@@ -1,0 +1,30 @@
+// What the shared test asserts of this stage.
+#include <algorithm>
+
+#include "spin_glass/test/engine_test.hpp"
+
+namespace psflip::spin_glass {
+
+bool promises(const Problem& problem, const Launch& launch, const std::string& platform) {
+  const int k = launch.samples_per_word.value_or(32);
+  const bool whole_words = k == 32 || ((k == 64 || k == 128) && problem.samples_per_stream % k == 0);
+  const bool transport = !launch.transport || launch.transport == Transport::staged ||
+                         launch.transport == Transport::peer ||
+                         (launch.transport == Transport::mpi && platform == "cpu");
+  return !launch.indexing && !launch.load && !launch.sites_per_thread && !launch.cluster && !launch.replicas_together &&
+         (!launch.kernel || launch.kernel == Kernel::wide) && whole_words && transport;
+}
+bool promises(Generator generator, const std::string&) { return std::ranges::count(generators, generator) > 0; }
+
+/// Transports that are there or not as the MPI library and the GPUs are.
+bool up_to_the_machine(const Launch& launch, const std::string& platform) {
+  return platform == "gpu" &&
+         (launch.transport == Transport::mpi || (launch.transport == Transport::nccl && built_with("nccl")));
+}
+int most_threads() { return 512; }
+Launch moving_launch() { return {.kernel = Kernel::wide}; }
+double bytes_per_spin() { return 1.0 / 8; }
+bool observes_on_the_device() { return true; }
+std::vector<Refusal> refusals() { return {}; }
+
+}  // namespace psflip::spin_glass
