@@ -124,6 +124,7 @@ TEST(RunProgram, EndsWithTheNumberOfASignal) {
 
 struct Values {
   std::optional<int> threads;
+  int repetitions = 3;
   std::uint32_t seed = 42;
   std::uint64_t large = 1;
   double seconds = 0.5;
@@ -138,6 +139,7 @@ struct Values {
 std::string parse(std::vector<const char*> arguments, Values& values) {
   CommandLine line("A program.", "prog");
   line.option("--threads", values.threads, "");
+  line.option("--repetitions", values.repetitions, "").check(whole_number(1));
   line.option("--seed", values.seed, "").excludes("--threads");
   line.option("--large", values.large, "");
   line.option("--seconds", values.seconds, "").check(number(0));
@@ -183,6 +185,8 @@ TEST(CommandLine, RefusesWhatDoesNotFit) {
                                                        {"--threads", ""},
                                                        {"--threads", "1", "2"},
                                                        {"--threads", "1", "--threads", "2"},
+                                                       {"--repetitions", "0"},
+                                                       {"--repetitions", "4294967297"},
                                                        {"--seed", "-1"},
                                                        {"--seed", "4294967296"},
                                                        {"--seed", "1", "--threads", "1"},

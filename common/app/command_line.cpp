@@ -83,7 +83,10 @@ void convert(const std::string& text, double& value) { convert_number(text, valu
 using Option = CommandLine::Option;
 
 Option& Option::check(Check check) {
-  *check_ = std::move(check);
+  *check_ = [first = std::move(check), then = *check_](const std::string& text) {
+    const std::string wrong = first(text);
+    return wrong.empty() ? then(text) : wrong;
+  };
   return *this;
 }
 Option& Option::type(const std::string& name) {

@@ -49,7 +49,7 @@ class CommandLine {
   /// An option that was declared; further members restrict and describe it.
   class Option {
    public:
-    /// Instead of what numbers are checked for anyway.
+    /// Comes before what numbers are checked for anyway: that they fit.
     Option& check(Check check);
     /// How --help calls the value: "N", "FILE", "auto|cpu|gpu".
     Option& type(const std::string& name);
