@@ -145,8 +145,10 @@ def draw(result, file):
             ]
             axes.bar(range(len(all_streams)), parts, bottom=base, color=colour, label=assessment, width=0.8)
             base = [bottom + part for bottom, part in zip(base, parts)]
-        labels = [f"$2^{{{streams.bit_length() - 1}}}$" if streams & (streams - 1) == 0 else str(streams)
-                  for streams in all_streams]  # fmt: skip
+        labels = [
+            f"$2^{{{streams.bit_length() - 1}}}$" if streams & (streams - 1) == 0 else str(streams)
+            for streams in all_streams
+        ]
         axes.set_xticks(range(len(all_streams)), labels)
         axes.set_title(source, fontsize="medium")
         axes.set_ylim(0, 1)
@@ -165,17 +167,30 @@ def draw(result, file):
 def parse_options(arguments):
     parser = Parser(description=__doc__)
     add = parser.add_argument
-    add("--short", action="store_true", help="the quickest 8 tests for N = 1 and 2^16 (minutes); without it all 22 for "
-        "N = 1, 2^16 and 2^20 (an hour)")  # fmt: skip
+    add(
+        "--short",
+        action="store_true",
+        help="the quickest 8 tests for N = 1 and 2^16 (minutes); without it all 22 for N = 1, 2^16 and 2^20 (an hour)",
+    )
     add("--full", action="store_true", help="all tests for N = 1, 4, 16, ..., 2^22 (hours)")
     add("--streams", type=wholes, metavar="1,65536", help="only these N")
-    add("--sources", type=wholes, metavar="1,4", help="only these, by their numbers: "
-        + "; ".join(f"{number} {source}" for number, source in enumerate(SOURCES, 1)))  # fmt: skip
+    add(
+        "--sources",
+        type=wholes,
+        metavar="1,4",
+        help="only these, by their numbers: "
+        + "; ".join(f"{number} {source}" for number, source in enumerate(SOURCES, 1)),
+    )
     add("--tests", type=comma_list(at_least(0)), metavar="0,100", help="only these of dieharder's tests")
     add("--seed", type=int, default=1, help="of all streams (1)")
     add("--device", default="auto", help="where generate draws: auto, cpu, gpu, or the number of a GPU")
-    add("--output", type=Path, default=ROOT / "common/results/quality", metavar="DIR",
-        help="folder of dieharder.json and dieharder.svg (common/results/quality)")  # fmt: skip
+    add(
+        "--output",
+        type=Path,
+        default=ROOT / "common/results/quality",
+        metavar="DIR",
+        help="folder of dieharder.json and dieharder.svg (common/results/quality)",
+    )
     add("--draw", action="store_true", help="draw what is there, judge nothing")
     add("--build-dir", type=Path, default=ROOT / "build", help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
@@ -186,9 +201,7 @@ def parse_options(arguments):
     if not options.output.is_dir():  # now, not after minutes of work
         parser.error(f"--output {options.output}: there is no such folder")
     options.sources = [list(SOURCES)[number - 1] for number in options.sources or range(1, len(SOURCES) + 1)]
-    options.streams = options.streams or (
-        FULL_STREAMS if options.full else SHORT_STREAMS if options.short else STREAMS
-    )
+    options.streams = options.streams or (FULL_STREAMS if options.full else SHORT_STREAMS if options.short else STREAMS)
     options.tests = options.tests or (SHORT_TESTS if options.short else TESTS)
     options.generate = options.build_dir / "06_prng/generate"
     return options

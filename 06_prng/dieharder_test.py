@@ -10,7 +10,6 @@ from pathlib import Path
 from unittest import mock
 
 import dieharder
-
 from stages import Failure
 
 # Stands in for dieharder: what it says depends on the test and on the numbers, which it reads.
@@ -74,23 +73,36 @@ class Judged(unittest.TestCase):
 
     def test_counts_assessments_and_names_what_is_not_passed(self):
         said = self.run_script("--sources", "1,8", "--streams", "4", "--tests", "5,102")
-        self.assertEqual(said, "philox, N = 4: 2 passed, 1 weak, 0 failed\n"
-                               "minstd, raw 31 bits, N = 4: 0 passed, 1 weak, 2 failed\n")  # fmt: skip
+        self.assertEqual(
+            said, "philox, N = 4: 2 passed, 1 weak, 0 failed\nminstd, raw 31 bits, N = 4: 0 passed, 1 weak, 2 failed\n"
+        )
         result = self.result()
         self.assertEqual((result["dieharder"], result["tests"], result["seed"]), ("3.31.1", [5, 102], 1))
-        self.assertEqual(result["runs"][1], {
-            "source": "minstd, raw 31 bits", "command": "generate --generator minstd --streams 4 --seed 1",
-            "streams": 4, "passed": 0, "weak": 1, "failed": 2,
-            "not_passed": {"weak": ["sts_serial 3: p = 0.00312500"], "failed": 2 * ["diehard_opso: p = 0.00000000"]},
-        })  # fmt: skip
+        self.assertEqual(
+            result["runs"][1],
+            {
+                "source": "minstd, raw 31 bits",
+                "command": "generate --generator minstd --streams 4 --seed 1",
+                "streams": 4,
+                "passed": 0,
+                "weak": 1,
+                "failed": 2,
+                "not_passed": {
+                    "weak": ["sts_serial 3: p = 0.00312500"],
+                    "failed": 2 * ["diehard_opso: p = 0.00000000"],
+                },
+            },
+        )
         self.assertEqual(self.calls()[0], "--generator philox --streams 4 --seed 1 --device auto")
         self.draw.assert_called_once_with(result, self.folder / "dieharder.svg")
 
     def test_goes_on_where_it_was(self):
         self.run_script("--sources", "1", "--streams", "4", "--tests", "5")
         self.run_script("--sources", "1,2", "--streams", "1,4", "--tests", "5")
-        self.assertEqual([(run["source"], run["streams"]) for run in self.result()["runs"]],
-                         [("philox", 1), ("philox", 4), ("mt19937", 1), ("mt19937", 4)])  # fmt: skip
+        self.assertEqual(
+            [(run["source"], run["streams"]) for run in self.result()["runs"]],
+            [("philox", 1), ("philox", 4), ("mt19937", 1), ("mt19937", 4)],
+        )
         self.assertEqual(len(self.calls()), 4)
         with self.assertRaisesRegex(Failure, "was made with seed 1, not 2"):
             self.run_script("--sources", "1", "--streams", "4", "--tests", "5", "--seed", "2")
@@ -120,8 +132,16 @@ class Judged(unittest.TestCase):
 
     def test_refuses_wrong_options(self):
         missing = ["--output", str(self.folder / "missing")]
-        for arguments in (["--streams", "0"], ["--streams", "1e3"], ["--sources", "10"], ["--sources", "0"],
-                          ["--tests", "x"], ["--short", "--full"], ["--sise", "1"], missing):  # fmt: skip
+        for arguments in (
+            ["--streams", "0"],
+            ["--streams", "1e3"],
+            ["--sources", "10"],
+            ["--sources", "0"],
+            ["--tests", "x"],
+            ["--short", "--full"],
+            ["--sise", "1"],
+            missing,
+        ):
             with self.subTest(arguments=arguments), self.assertRaises(Failure):
                 self.run_script(*arguments)
 

@@ -38,13 +38,20 @@ TITLES = {
 PAPER_ELEMENTS, PAPER_DRAWS, PAPER_BLOCKS, PAPER_THREADS = 2**29, 2**15, 64, 256
 # Table I, seconds. Table II, numbers a second.
 PAPER_FILL = {
-    "curand-mtgp32": 10.11, "curand-xorwow": 2.31, "curand-mt19937": 3.23,
-    "mt19937": 4.66, "parisi-rapuano": 4.18, "minstd": 1.13,
-}  # fmt: skip
+    "curand-mtgp32": 10.11,
+    "curand-xorwow": 2.31,
+    "curand-mt19937": 3.23,
+    "mt19937": 4.66,
+    "parisi-rapuano": 4.18,
+    "minstd": 1.13,
+}
 PAPER_COUNT = {
-    "curand-mtgp32": 5.2e9, "curand-xorwow": 10.7e10,
-    "mt19937": 14.1e9, "parisi-rapuano": 16.8e9, "minstd": 8.9e10,
-}  # fmt: skip
+    "curand-mtgp32": 5.2e9,
+    "curand-xorwow": 10.7e10,
+    "mt19937": 14.1e9,
+    "parisi-rapuano": 16.8e9,
+    "minstd": 8.9e10,
+}
 MEASURED = ("init_ms", "numbers", "numbers_per_s", "gb_per_s", "state_bytes", "state_bytes_per_number")
 
 
@@ -62,8 +69,11 @@ def parse_report(report):
         task, *asked = entry["name"].split("/")
         # Google Benchmark adds "iterations:1/repeats:3/manual_time" to the name.
         asked = dict(part.split(":") for part in asked if re.fullmatch(r"[a-z-]+:[\w-]+", part))
-        variant = {key.replace("-", "_"): number_or_name(value) for key, value in asked.items()
-                   if key not in ("iterations", "repeats")}  # fmt: skip
+        variant = {
+            key.replace("-", "_"): number_or_name(value)
+            for key, value in asked.items()
+            if key not in ("iterations", "repeats")
+        }
         if task in ("write", "copy"):
             bandwidths.setdefault(variant.get("how", task), []).append(entry["gb_per_s"])
             continue
@@ -93,7 +103,9 @@ def measure(program, options):
         raise Failure(f"prng_benchmark is not built in {program.parent.parent}") from None
     rows, refused, bandwidths = parse_report(report)
     if not rows:
-        raise Failure(f"nothing could be timed: {refused[0]['refused'] if refused else 'these generators do not run on this device'}")
+        raise Failure(
+            f"nothing could be timed: {refused[0]['refused'] if refused else 'these generators do not run on this device'}"
+        )
     if "copy" not in bandwidths or not {"memset", "kernel"} <= bandwidths.keys():
         raise Failure("the report has no bandwidths")
     context = report["context"]
@@ -141,26 +153,38 @@ def write_gb_per_s(result):
 
 def fill_table(result):
     write, copy = write_gb_per_s(result), result["gb_per_s"]["copy"]
-    headings = ["generator", "streams x a thread's", "t_init, ms", "t_gen, ms", "GB/s written", "% of write",
-                "% of copy", "states, MB", "paper, s", "paper / ours"]  # fmt: skip
+    headings = [
+        "generator",
+        "streams x a thread's",
+        "t_init, ms",
+        "t_gen, ms",
+        "GB/s written",
+        "% of write",
+        "% of copy",
+        "states, MB",
+        "paper, s",
+        "paper / ours",
+    ]
     body = []
     for name in generators(result, "fill"):
         row = best(result, "fill", name)
         milliseconds = row["numbers"] / row["numbers_per_s"] * 1e3
         paper = PAPER_FILL.get(name)
-        body.append([
-            TITLES[name],
-            f"{power(row['streams'])} x {row['per_thread']}" if "streams" in row else f"{row['ordering']} ordering",
-            table.significant(row["init_ms"], 3) if row["init_ms"] > 0 else "-",
-            table.significant(milliseconds, 3),
-            table.significant(row["gb_per_s"], 3),
-            f"{100 * row['gb_per_s'] / write:.0f}",
-            f"{100 * row['gb_per_s'] / copy:.0f}",
-            f"{row['state_bytes'] / 1e6:,.0f}" if "state_bytes" in row else "-",
-            f"{paper:.2f}" if paper else "-",
-            # The paper's problem, at our speed.
-            f"{paper / (PAPER_ELEMENTS / row['numbers_per_s']):,.0f}" if paper else "-",
-        ])  # fmt: skip
+        body.append(
+            [
+                TITLES[name],
+                f"{power(row['streams'])} x {row['per_thread']}" if "streams" in row else f"{row['ordering']} ordering",
+                table.significant(row["init_ms"], 3) if row["init_ms"] > 0 else "-",
+                table.significant(milliseconds, 3),
+                table.significant(row["gb_per_s"], 3),
+                f"{100 * row['gb_per_s'] / write:.0f}",
+                f"{100 * row['gb_per_s'] / copy:.0f}",
+                f"{row['state_bytes'] / 1e6:,.0f}" if "state_bytes" in row else "-",
+                f"{paper:.2f}" if paper else "-",
+                # The paper's problem, at our speed.
+                f"{paper / (PAPER_ELEMENTS / row['numbers_per_s']):,.0f}" if paper else "-",
+            ]
+        )
     return table.as_markdown(headings, body, [False, False] + [True] * 8)
 
 
@@ -174,8 +198,18 @@ def limit(result, row):
 def count_table(result):
     fulls = {row["blocks"] for row in result["rows"] if row["task"] == "count"}
     paper_s = f"numbers/s, {PAPER_BLOCKS} x {PAPER_THREADS}"
-    headings = ["generator", paper_s, "paper", "ours / paper's", "numbers/s, device full", "blocks x a thread's",
-                "states, MB", "bytes a number", "limit of these bytes", "% of limit"]  # fmt: skip
+    headings = [
+        "generator",
+        paper_s,
+        "paper",
+        "ours / paper's",
+        "numbers/s, device full",
+        "blocks x a thread's",
+        "states, MB",
+        "bytes a number",
+        "limit of these bytes",
+        "% of limit",
+    ]
     body = []
     for name in generators(result, "count"):
         small = best(result, "count", name, blocks=PAPER_BLOCKS, threads=PAPER_THREADS, per_thread=1)
@@ -184,18 +218,20 @@ def count_table(result):
         large = best(result, "count", name, blocks=max(fulls & of_name))
         paper, most = PAPER_COUNT.get(name), limit(result, large)
         fits = "state_bytes" in large and large["state_bytes"] <= result["l2_bytes"]
-        body.append([
-            TITLES[name],
-            engineering(small["numbers_per_s"]) if small else "-",
-            engineering(paper) if paper else "-",
-            f"{small['numbers_per_s'] / paper:,.1f}" if paper and small else "-",
-            engineering(large["numbers_per_s"]),
-            f"{large['blocks']:,} x {large['per_thread']}",
-            f"{large['state_bytes'] / 1e6:,.1f}",
-            table.significant(large["state_bytes_per_number"], 2) if large["state_bytes_per_number"] else "0",
-            "none" if not large["state_bytes"] else "in L2" if fits else engineering(most),
-            f"{100 * large['numbers_per_s'] / most:.0f}" if most else "-",
-        ])  # fmt: skip
+        body.append(
+            [
+                TITLES[name],
+                engineering(small["numbers_per_s"]) if small else "-",
+                engineering(paper) if paper else "-",
+                f"{small['numbers_per_s'] / paper:,.1f}" if paper and small else "-",
+                engineering(large["numbers_per_s"]),
+                f"{large['blocks']:,} x {large['per_thread']}",
+                f"{large['state_bytes'] / 1e6:,.1f}",
+                table.significant(large["state_bytes_per_number"], 2) if large["state_bytes_per_number"] else "0",
+                "none" if not large["state_bytes"] else "in L2" if fits else engineering(most),
+                f"{100 * large['numbers_per_s'] / most:.0f}" if most else "-",
+            ]
+        )
     return table.as_markdown(headings, body, [False] + [True] * 9)
 
 
@@ -230,10 +266,7 @@ def markdown(folder, which):
     return as_text(read_result(folder / "prng.json", FORMAT), which)
 
 
-TABLES = {
-    "prng_fill": lambda folder: markdown(folder, "fill"),
-    "prng_count": lambda folder: markdown(folder, "count"),
-}
+TABLES = {"prng_fill": lambda folder: markdown(folder, "fill"), "prng_count": lambda folder: markdown(folder, "count")}
 
 
 def as_text(result, which):

@@ -8,7 +8,6 @@ import unittest
 from pathlib import Path
 
 import prng
-
 from stages import Failure
 
 # Stands in for prng_benchmark. Numbers a second: 1e12 for MINSTD, half as many for whoever comes next, and so on; the
@@ -123,10 +122,21 @@ class Prng(unittest.TestCase):
         self.assertEqual(len(rows), 9)
         self.assertEqual(
             prng.best(result, "fill", "parisi-rapuano"),
-            {"task": "fill", "generator": "parisi-rapuano", "streams": 65536, "per_thread": 2, "threads": 256,
-             "hash": 16 * "a", "init_ms": 2.5, "numbers": 2**29, "numbers_per_s": 5e11, "gb_per_s": 2000,
-             "state_bytes": 62 * 4 * 65536, "state_bytes_per_number": 16},
-        )  # fmt: skip
+            {
+                "task": "fill",
+                "generator": "parisi-rapuano",
+                "streams": 65536,
+                "per_thread": 2,
+                "threads": 256,
+                "hash": 16 * "a",
+                "init_ms": 2.5,
+                "numbers": 2**29,
+                "numbers_per_s": 5e11,
+                "gb_per_s": 2000,
+                "state_bytes": 62 * 4 * 65536,
+                "state_bytes_per_number": 16,
+            },
+        )
         self.assertEqual(result["gb_per_s"], {"memset": 3000, "kernel": 4000, "copy": 5000})
         self.assertEqual((result["elements"], result["draws"], result["launches"]), (2**29, 2**15, 10))
         self.assertEqual(result["device"], {"platform": "gpu", "name": "a fake"})
@@ -142,19 +152,34 @@ class Prng(unittest.TestCase):
         self.assertEqual(list(table), list(prng.TITLES.values()))
         self.assertEqual(
             table["Parisi-Rapuano"],
-            {"generator": "Parisi-Rapuano", "streams x a thread's": "2^16 x 2", "t_init, ms": "2.50",
-             "t_gen, ms": "1.07", "GB/s written": "2,000", "% of write": "50", "% of copy": "40", "states, MB": "16",
-             "paper, s": "4.18", "paper / ours": "3,893"},
-        )  # fmt: skip
+            {
+                "generator": "Parisi-Rapuano",
+                "streams x a thread's": "2^16 x 2",
+                "t_init, ms": "2.50",
+                "t_gen, ms": "1.07",
+                "GB/s written": "2,000",
+                "% of write": "50",
+                "% of copy": "40",
+                "states, MB": "16",
+                "paper, s": "4.18",
+                "paper / ours": "3,893",
+            },
+        )
         self.assertEqual(table["cuRAND MTGP32"]["streams x a thread's"], "dynamic ordering")
         self.assertEqual(table["cuRAND MTGP32"]["states, MB"], "-")
         self.assertEqual(table["cuRAND MT19937"]["streams x a thread's"], "default ordering")
         papers = {name: row["paper, s"] for name, row in table.items() if row["paper, s"] != "-"}
         self.assertEqual(
             papers,
-            {"MINSTD": "1.13", "Parisi-Rapuano": "4.18", "MT19937": "4.66", "cuRAND XORWOW": "2.31",
-             "cuRAND MTGP32": "10.11", "cuRAND MT19937": "3.23"},
-        )  # fmt: skip
+            {
+                "MINSTD": "1.13",
+                "Parisi-Rapuano": "4.18",
+                "MT19937": "4.66",
+                "cuRAND XORWOW": "2.31",
+                "cuRAND MTGP32": "10.11",
+                "cuRAND MT19937": "3.23",
+            },
+        )
         text = prng.markdown(self.folder, "fill")
         self.assertIn("2^29 floats", text)
         self.assertIn("memset 3,000, a kernel that writes zeros 4,000, a copy 5,000 GB/s", text)
@@ -167,10 +192,19 @@ class Prng(unittest.TestCase):
         self.assertNotIn("cuRAND MT19937", table)  # it has no device interface
         self.assertEqual(
             table["Parisi-Rapuano"],
-            {"generator": "Parisi-Rapuano", "numbers/s, 64 x 256": "320e9", "paper": "16.8e9", "ours / paper's": "19.0",
-             "numbers/s, device full": "21,120e9", "blocks x a thread's": "1,056 x 4", "states, MB": "268.2",
-             "bytes a number": "16", "limit of these bytes": "312e9", "% of limit": "6758"},
-        )  # fmt: skip
+            {
+                "generator": "Parisi-Rapuano",
+                "numbers/s, 64 x 256": "320e9",
+                "paper": "16.8e9",
+                "ours / paper's": "19.0",
+                "numbers/s, device full": "21,120e9",
+                "blocks x a thread's": "1,056 x 4",
+                "states, MB": "268.2",
+                "bytes a number": "16",
+                "limit of these bytes": "312e9",
+                "% of limit": "6758",
+            },
+        )
         self.assertEqual(table["MINSTD"]["limit of these bytes"], "in L2")
         self.assertEqual(table["MINSTD"]["% of limit"], "-")
         self.assertEqual(table["Philox4x32-10"]["limit of these bytes"], "none")
@@ -191,9 +225,7 @@ class Prng(unittest.TestCase):
     def test_options_reach_the_program(self):
         output = self.run_tool("--generators", "minstd,curand-xorwow", "--streams", "1024,2048", "--repetitions", "2")
         call = (self.stage / "call").read_text()
-        self.assertEqual(
-            call, "--generators minstd,curand-xorwow --streams 1024,2048 --repetitions 2 --device auto"
-        )
+        self.assertEqual(call, "--generators minstd,curand-xorwow --streams 1024,2048 --repetitions 2 --device auto")
         self.assertIn("cuRAND XORWOW", output)
         self.assertNotIn("Parisi", output)
         self.assertIn("`06_prng/prng.py --generators minstd,curand-xorwow --streams 1024,2048", output)
@@ -225,4 +257,3 @@ class Prng(unittest.TestCase):
         (self.folder / "prng.json").write_text(json.dumps({"format": "other"}))
         with self.assertRaisesRegex(Failure, "is not 'psFlip random numbers"):
             prng.markdown(self.folder, "fill")
-

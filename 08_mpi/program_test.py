@@ -45,9 +45,14 @@ class InFolder(unittest.TestCase):
         return self.start_words(words, folder)
 
     def start_words(self, words, folder=None):
-        process = subprocess.Popen([*map(str, words)], cwd=folder or self.folder, stdin=subprocess.DEVNULL,
-                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                   env=os.environ | {"OMPI_MCA_odls_base_sigkill_timeout": str(self.mercy)})
+        process = subprocess.Popen(
+            [*map(str, words)],
+            cwd=folder or self.folder,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=os.environ | {"OMPI_MCA_odls_base_sigkill_timeout": str(self.mercy)},
+        )
         for close in (process.stdout.close, process.stderr.close, process.wait, process.kill):
             self.addCleanup(close)  # the last first; the ranks end when mpirun has gone
         return process
@@ -69,8 +74,11 @@ class InFolder(unittest.TestCase):
     @staticmethod
     def bits(answer):
         """What is the same for all stages and ranks."""
-        return {key: value for key, value in answer.items()
-                if key not in ("stage", "device", "launch", "remark", "seconds", "ps_per_flip")}  # fmt: skip
+        return {
+            key: value
+            for key, value in answer.items()
+            if key not in ("stage", "device", "launch", "remark", "seconds", "ps_per_flip")
+        }
 
     def files(self, folder):
         """Their contents, without what names the stage, the device and the launch."""
@@ -86,8 +94,9 @@ class InFolder(unittest.TestCase):
         """The answer and the files of a run that no MPI divides."""
         folder = self.folder / "expected"
         folder.mkdir()
-        answer = self.bits(self.result(0 if REFERENCE else 1, *PROBLEM, "--sweeps", sweeps, *OUTPUTS, *arguments,
-                                       folder=folder))  # fmt: skip
+        answer = self.bits(
+            self.result(0 if REFERENCE else 1, *PROBLEM, "--sweeps", sweeps, *OUTPUTS, *arguments, folder=folder)
+        )
         files = self.files(folder)
         shutil.rmtree(folder)
         self.assertEqual(set(files), {"states.csv", "averages.json", "c4.csv"})
@@ -107,8 +116,18 @@ class Bits(InFolder):
             answer, files = self.expected(20, "--generator", generator)
             folder = self.folder / str(ranks)
             folder.mkdir()
-            found = self.result(ranks, *PROBLEM, "--sweeps", 20, *OUTPUTS, "--generator", generator, "--transport",
-                                transport, folder=folder)  # fmt: skip
+            found = self.result(
+                ranks,
+                *PROBLEM,
+                "--sweeps",
+                20,
+                *OUTPUTS,
+                "--generator",
+                generator,
+                "--transport",
+                transport,
+                folder=folder,
+            )
             self.assertEqual(self.bits(found), answer, ranks)
             self.assertEqual(self.files(folder), files, ranks)
             self.assertEqual(found["launch"]["transport"], transport)
@@ -142,22 +161,32 @@ class Refusals(InFolder):
 
     def test_options(self):
         self.assert_refused(2, "--sise", 8, part="--sise")
-        self.assert_refused(3, "--size", 4, "--output", "a.csv", part="--size 4 has 2 planes of a colour: "
-                            "allowed are 1 to 2 ranks, not 3")  # fmt: skip
+        self.assert_refused(
+            3,
+            "--size",
+            4,
+            "--output",
+            "a.csv",
+            part="--size 4 has 2 planes of a colour: allowed are 1 to 2 ranks, not 3",
+        )
         self.assert_refused(2, "--transport", "pigeon", part="pigeon")
 
     def test_outputs(self):
         self.assert_refused(2, "--size", 4, "--output", "missing/a.csv", part="missing/a.csv")
-        self.assert_refused(2, "--size", 4, "--sweeps", 1000, "--measure", "every:1", "--output", "/dev/full",
-                            part="/dev/full: ")  # fmt: skip
+        self.assert_refused(
+            2, "--size", 4, "--sweeps", 1000, "--measure", "every:1", "--output", "/dev/full", part="/dev/full: "
+        )
 
     def test_memory_of_one_rank(self):
         """All say no, in one voice, when one of them has no room."""
         if self.result(1, "--size", 4)["device"]["platform"] != "cpu":
             self.skipTest("only the memory of host threads can be set")
         run = [PROGRAM, "--size", 8, "--samples", 1000]
-        done = self.end(self.start_words([MPIRUN, "-q", "-n", 1, *run, ":", "-n", 1, "env",
-                                          "PSFLIP_CPU_MEMORY=100000", *run, ":", "-n", 1, *run]))  # fmt: skip
+        done = self.end(
+            self.start_words(
+                [MPIRUN, "-q", "-n", 1, *run, ":", "-n", 1, "env", "PSFLIP_CPU_MEMORY=100000", *run, ":", "-n", 1, *run]
+            )
+        )
         self.assert_one_line(done, "needs")
 
 
@@ -168,8 +197,19 @@ class Ends(InFolder):
 
     def start_long(self, ranks, folder):
         """A run that is not done for hours. It has saved itself at least twice."""
-        process = self.start(ranks, *PROBLEM, "--sweeps", 10**8, *OUTPUTS, "--checkpoint", "c", "--checkpoint-every", 5,
-                             "--json", folder=folder)  # fmt: skip
+        process = self.start(
+            ranks,
+            *PROBLEM,
+            "--sweeps",
+            10**8,
+            *OUTPUTS,
+            "--checkpoint",
+            "c",
+            "--checkpoint-every",
+            5,
+            "--json",
+            folder=folder,
+        )
         seen = set()
         limit = time.monotonic() + SECONDS
         while len(seen) < 3:
@@ -234,8 +274,11 @@ class Ends(InFolder):
             code, out, err = self.end(mpirun)
             self.assertNotEqual(code, 0)
             self.assertEqual(out, "")
-            said = re.search(rf"spin_glass: ended by signal {int(number)} after (\d+) of 100000000 sweeps; --resume c "
-                             r"continues\n", err)  # fmt: skip
+            said = re.search(
+                rf"spin_glass: ended by signal {int(number)} after (\d+) of 100000000 sweeps; --resume c "
+                r"continues\n",
+                err,
+            )
             self.assertTrue(said, err)
             self.assertEqual(self.sweeps_done(folder / "c"), int(said[1]))
             self.assert_goes_on(ranks, folder)
@@ -246,7 +289,11 @@ if __name__ == "__main__":
     if len(sys.argv) > 1 and not sys.argv[1].startswith("-") and os.sep in sys.argv[1]:
         REFERENCE = os.path.abspath(sys.argv.pop(1))
     # More ranks than cores, also as root; waiting ranks give way to the others.
-    os.environ |= {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-                   "OMPI_MCA_rmaps_base_oversubscribe": "1", "OMPI_MCA_hwloc_base_binding_policy": "none",
-                   "OMPI_MCA_mpi_yield_when_idle": "1"}  # fmt: skip
+    os.environ |= {
+        "OMPI_ALLOW_RUN_AS_ROOT": "1",
+        "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+        "OMPI_MCA_rmaps_base_oversubscribe": "1",
+        "OMPI_MCA_hwloc_base_binding_policy": "none",
+        "OMPI_MCA_mpi_yield_when_idle": "1",
+    }
     unittest.main()

@@ -88,10 +88,19 @@ def parse_report(report):
         threads = min(medians, key=medians.get)
         ps = medians[threads]
         speed = bytes_per_site / ps * 1e3
-        rows.append({
-            "size": size, "indexing": indexing, "load": load, "threads": threads, "ps_per_site": ps,
-            "gb_per_s": speed, "copy_gb_per_s": copy, "hash": min(hashes), "ps_per_site_by_threads": medians,
-        })  # fmt: skip
+        rows.append(
+            {
+                "size": size,
+                "indexing": indexing,
+                "load": load,
+                "threads": threads,
+                "ps_per_site": ps,
+                "gb_per_s": speed,
+                "copy_gb_per_s": copy,
+                "hash": min(hashes),
+                "ps_per_site_by_threads": medians,
+            }
+        )
     return rows, [dict(zip(("size", "indexing", "load"), v), refused=why) for v, why in refused.items()]
 
 
@@ -185,13 +194,16 @@ def as_table(result):
                 continue
             line = [indexing, load]
             line += [cell(of[size], lambda row: table.significant(row["ps_per_site"])) for size in sizes]
-            line += [cell(of[shown], part) for part in (
-                lambda row: table.significant(row["gb_per_s"], 3),
-                lambda row: f"{100 * row['gb_per_s'] / row['copy_gb_per_s']:.0f}",
-                lambda row: f"{row['counters']['l1_hit_percent']:.0f}",
-                lambda row: f"{row['counters']['l2_hit_percent']:.0f}",
-                lambda row: f"{row['counters']['dram_bytes_per_site']:.1f}",
-            )]  # fmt: skip
+            line += [
+                cell(of[shown], part)
+                for part in (
+                    lambda row: table.significant(row["gb_per_s"], 3),
+                    lambda row: f"{100 * row['gb_per_s'] / row['copy_gb_per_s']:.0f}",
+                    lambda row: f"{row['counters']['l1_hit_percent']:.0f}",
+                    lambda row: f"{row['counters']['l2_hit_percent']:.0f}",
+                    lambda row: f"{row['counters']['dram_bytes_per_site']:.1f}",
+                )
+            ]
             for size in beside_poster:
                 published = POSTER_PS.get((indexing, load), {}).get(size)
                 line += [cell(of[size], lambda row: table.significant(row["ps_per_site"] / WORD_BITS, 3))]

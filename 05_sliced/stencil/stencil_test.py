@@ -8,9 +8,8 @@ import unittest
 from pathlib import Path
 from unittest import mock
 
-import stencil
-
 import counters
+import stencil
 from stages import Failure
 
 # Stands in for stencil_benchmark. Times in ps: 1000 for L = 64, less for a larger lattice; 512 threads are best.
@@ -144,8 +143,10 @@ class Stencil(unittest.TestCase):
     def test_refused_variants_have_no_row(self):
         result = self.result("--sizes", "6,8")
         self.assertEqual({row["indexing"] for row in result["rows"] if row["size"] == 6}, set(stencil.INDEXINGS[1:]))
-        self.assertEqual(result["refused"][0], {"size": 6, "indexing": "bitwise", "load": "plain",
-                                                "refused": "bitwise takes a power of two"})  # fmt: skip
+        self.assertEqual(
+            result["refused"][0],
+            {"size": 6, "indexing": "bitwise", "load": "plain", "refused": "bitwise takes a power of two"},
+        )
         table = self.table()
         self.assertEqual(table["bitwise", "plain"]["ps a word, L = 6"], "-")
         self.assertEqual(table["bitwise", "plain"]["ps a word, L = 8"], "16,000")
@@ -181,13 +182,24 @@ class Stencil(unittest.TestCase):
         self.assertEqual(
             table["sliced", "texture"],
             {
-                "indexing": "sliced", "load": "texture", "ps a word, L = 64": "1,000", "ps a word, L = 128": "500.0",
-                "ps a word, L = 256": "250.0", "ps a word, L = 512": "125.0", "GB/s, L = 256": "128", "% of copy": "32",
-                "L1 hits, %": "62", "L2 hits, %": "12", "DRAM, B a word": "1.9", "ps a bit, L = 256": "7.81",
-                "poster, L = 256": "1.19", "ps a bit, L = 512": "3.91", "poster, L = 512": "1.20",
+                "indexing": "sliced",
+                "load": "texture",
+                "ps a word, L = 64": "1,000",
+                "ps a word, L = 128": "500.0",
+                "ps a word, L = 256": "250.0",
+                "ps a word, L = 512": "125.0",
+                "GB/s, L = 256": "128",
+                "% of copy": "32",
+                "L1 hits, %": "62",
+                "L2 hits, %": "12",
+                "DRAM, B a word": "1.9",
+                "ps a bit, L = 256": "7.81",
+                "poster, L = 256": "1.19",
+                "ps a bit, L = 512": "3.91",
+                "poster, L = 512": "1.20",
                 "poster, texture hits, %": "60",
             },
-        )  # fmt: skip
+        )
         text = stencil.markdown(self.folder)
         self.assertIn("the best of 256, 512 threads a block", text)
         self.assertIn("a copy reaches 400 GB/s", text)
@@ -206,11 +218,14 @@ class Stencil(unittest.TestCase):
         self.assertEqual(
             figures,
             {
-                ("bitwise", "plain"): ["1.11", "1.33", "-"], ("bitwise", "texture"): ["1.09", "1.32", "55"],
-                ("sliced", "plain"): ["1.72", "1.72", "-"], ("sliced", "texture"): ["1.19", "1.20", "60"],
-                ("standard", "plain"): ["1.89", "1.89", "-"], ("standard", "texture"): ["1.28", "1.32", "55"],
+                ("bitwise", "plain"): ["1.11", "1.33", "-"],
+                ("bitwise", "texture"): ["1.09", "1.32", "55"],
+                ("sliced", "plain"): ["1.72", "1.72", "-"],
+                ("sliced", "texture"): ["1.19", "1.20", "60"],
+                ("standard", "plain"): ["1.89", "1.89", "-"],
+                ("standard", "texture"): ["1.28", "1.32", "55"],
             },
-        )  # fmt: skip
+        )
 
     def test_markdown_of_what_is_not_all_there(self):
         self.result("--sizes", "64,128", "--no-counters")

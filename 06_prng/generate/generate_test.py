@@ -1,7 +1,8 @@
 """Runs the program `generate` as a user would, with right and wrong input.
 
-    generate_test.py <path of generate>
+generate_test.py <path of generate>
 """
+
 import os
 import pty
 import struct
@@ -89,8 +90,12 @@ def philox(seed, site):
         counter, key = [site, 0, n, 0], [seed & MASK_32, seed >> 32]
         for _ in range(10):
             one, other = 0xD2511F53 * counter[0], 0xCD9E8D57 * counter[2]
-            counter = [other >> 32 ^ counter[1] ^ key[0], other & MASK_32,
-                       one >> 32 ^ counter[3] ^ key[1], one & MASK_32]  # fmt: skip
+            counter = [
+                other >> 32 ^ counter[1] ^ key[0],
+                other & MASK_32,
+                one >> 32 ^ counter[3] ^ key[1],
+                one & MASK_32,
+            ]
             key = [(key[0] + 0x9E3779B9) & MASK_32, (key[1] + 0xBB67AE85) & MASK_32]
         yield from counter
 

@@ -55,8 +55,12 @@ KNOWN_RESIDUALS = {
     ("2D", 10**7, False): "0.090 to 0.092",
     ("2D", 10**7, True): "0.12",
 }
-KNOWN_STEPS = {("1D", "cutoff 1e-9"): "93", ("2D", "cutoff 1e-9"): "836",
-               ("1D", "10,000 steps"): "10,000", ("2D", "10,000 steps"): "10,000"}  # fmt: skip
+KNOWN_STEPS = {
+    ("1D", "cutoff 1e-9"): "93",
+    ("2D", "cutoff 1e-9"): "836",
+    ("1D", "10,000 steps"): "10,000",
+    ("2D", "10,000 steps"): "10,000",
+}
 
 
 @dataclass(frozen=True)
@@ -146,10 +150,14 @@ def runs_of(experiment, size):
         return adjoint(system) | {"histories": size.fixed}
 
     if experiment == "a":
-        batched = {"XORWOW, subsequences, batches of 5": SEEDINGS["XORWOW, subsequences"] | {"batch": 5},
-                   "Philox, batches of 5": {"generator": "philox", "batch": 5}}  # fmt: skip
-        fewer = [Run(system, "Philox, fewer walks", adjoint(system) | {"generator": "philox", "histories": walks})
-                 for system, walks in size.fewer.items()]  # fmt: skip
+        batched = {
+            "XORWOW, subsequences, batches of 5": SEEDINGS["XORWOW, subsequences"] | {"batch": 5},
+            "Philox, batches of 5": {"generator": "philox", "batch": 5},
+        }
+        fewer = [
+            Run(system, "Philox, fewer walks", adjoint(system) | {"generator": "philox", "histories": walks})
+            for system, walks in size.fewer.items()
+        ]
         return both(flat, SEEDINGS | batched, "XORWOW, subsequences", adjoint) + fewer
     if experiment == "b":
         loads = ["plain", "ldg-h", "ldg-p", "ldg-w", "ldg-index", "ldg-all", "restricted"]
@@ -157,23 +165,34 @@ def runs_of(experiment, size):
     if experiment == "c":
         return both(flat, {layout: {"layout": layout} for layout in ("arrays", "structs")}, "arrays", with_h)
     if experiment == "d":
-        maps = {"a thread an entry": "entry", "a thread a walk, atomics": "history-atomic",
-                "a thread a walk, one reduction": "history-reduced"}  # fmt: skip
+        maps = {
+            "a thread an entry": "entry",
+            "a thread a walk, atomics": "history-atomic",
+            "a thread a walk, one reduction": "history-reduced",
+        }
         return both(flat, {name: {"map": value} for name, value in maps.items()}, "a thread an entry", forward)
     if experiment == "e":
         caching = {"-dlcm=ca, plain": "plain", "-dlcm=cg": "cg", "-dlcm=cv": "cv"}
         return both(flat, {name: {"load": load} for name, load in caching.items()}, "-dlcm=ca, plain", with_h)
     if experiment == "f":
-        ends = {"cutoff 1e-9": {"cutoff": 1e-9},
-                f"{size.steps:,} steps": {"cutoff": 0, "max-steps": size.steps}}  # fmt: skip
+        ends = {"cutoff 1e-9": {"cutoff": 1e-9}, f"{size.steps:,} steps": {"cutoff": 0, "max-steps": size.steps}}
         return both(flat, ends, f"{size.steps:,} steps", fixed)
     if experiment == "puzzle":
         matrix = size.systems["2D"]
-        return [Run("2D", name, {"matrix": matrix, "histories": walks, "seed": SEED + k * SEED_STEP} | options)
-                for walks, seeds in size.puzzle.items() for name, options in SEEDINGS.items()
-                for k in range(seeds)]  # fmt: skip
-    return [Run(system, "compared", {"matrix": size.systems[system], "histories": walks, "compare": True,
-                "repetitions": size.repetitions}) for system, walks in size.compared.items()]  # fmt: skip
+        return [
+            Run("2D", name, {"matrix": matrix, "histories": walks, "seed": SEED + k * SEED_STEP} | options)
+            for walks, seeds in size.puzzle.items()
+            for name, options in SEEDINGS.items()
+            for k in range(seeds)
+        ]
+    return [
+        Run(
+            system,
+            "compared",
+            {"matrix": size.systems[system], "histories": walks, "compare": True, "repetitions": size.repetitions},
+        )
+        for system, walks in size.compared.items()
+    ]
 
 
 def call(program, options, device):
@@ -253,8 +272,21 @@ def experiment_table(result, experiment):
     """A row a variant, with its base's time over its own, as a ratio: more than 1 is faster."""
     rows = [row for row in result["experiments"][experiment]["rows"] if "refused" not in row["result"]]
     times = {(row["system"], row["variant"]): seconds(row) for row in rows}
-    headings = ["system", "variant", "walks", "steps a walk", "set-up, s", "generator, s", "walks, s", "x as fast",
-                "report: x as fast", "residual", "known", "true error", "expected error"]  # fmt: skip
+    headings = [
+        "system",
+        "variant",
+        "walks",
+        "steps a walk",
+        "set-up, s",
+        "generator, s",
+        "walks, s",
+        "x as fast",
+        "report: x as fast",
+        "residual",
+        "known",
+        "true error",
+        "expected error",
+    ]
     if experiment == "a":
         headings.append("chi²/dof of draws 1, 2")
     if experiment == "f":
@@ -264,12 +296,20 @@ def experiment_table(result, experiment):
         found = row["result"]
         base = times.get((row["system"], row["base"]))
         line = [
-            row["system"], row["variant"], f"{found['request']['histories']:,}", f"{found['steps_per_history']:,.1f}",
-            small(found["seconds"]["setup"]), small(found["seconds"]["generator"]), small(found["seconds"]["kernel"]),
+            row["system"],
+            row["variant"],
+            f"{found['request']['histories']:,}",
+            f"{found['steps_per_history']:,.1f}",
+            small(found["seconds"]["setup"]),
+            small(found["seconds"]["generator"]),
+            small(found["seconds"]["kernel"]),
             f"{base / seconds(row):.2f}" if base and seconds(row) else "-",
             REPORT_RATIOS.get((experiment, row["system"], row["variant"]), NOT_STATED),
-            small(found["residual"]), known_residual(row), small(found["error"]), small(found["expected_error"]),
-        ]  # fmt: skip
+            small(found["residual"]),
+            known_residual(row),
+            small(found["error"]),
+            small(found["expected_error"]),
+        ]
         if experiment == "a":
             line.append(f"{found['pair_chi_squared']:.1f}")
         if experiment == "f":
@@ -309,19 +349,30 @@ def slope(line):
 def puzzle_table(result):
     lines = puzzle_lines(result)
     walks = sorted({count for line in lines.values() for count in line})
-    chi = {row["variant"]: row["result"]["pair_chi_squared"] for row in result["experiments"]["puzzle"]["rows"]
-           if "refused" not in row["result"]}  # fmt: skip
-    headings = ["streams", "chi²/dof of draws 1, 2", *(f"true error, {count:,} walks" for count in walks), "slope",
-                f"true / expected error, {walks[-1]:,}"]  # fmt: skip
+    chi = {
+        row["variant"]: row["result"]["pair_chi_squared"]
+        for row in result["experiments"]["puzzle"]["rows"]
+        if "refused" not in row["result"]
+    }
+    headings = [
+        "streams",
+        "chi²/dof of draws 1, 2",
+        *(f"true error, {count:,} walks" for count in walks),
+        "slope",
+        f"true / expected error, {walks[-1]:,}",
+    ]
     body = []
     for variant, line in lines.items():
         last = line.get(walks[-1])
-        body.append([
-            variant, f"{chi[variant]:.1f}",
-            *(f"{line[count][0]:.2e}" if count in line else "-" for count in walks),
-            f"{slope(line):.2f}" if slope(line) is not None else "-",
-            f"{last[0] / last[1]:.1f}" if last else "-",
-        ])  # fmt: skip
+        body.append(
+            [
+                variant,
+                f"{chi[variant]:.1f}",
+                *(f"{line[count][0]:.2e}" if count in line else "-" for count in walks),
+                f"{slope(line):.2f}" if slope(line) is not None else "-",
+                f"{last[0] / last[1]:.1f}" if last else "-",
+            ]
+        )
     return table.as_markdown(headings, body, [False] + [True] * (len(headings) - 1))
 
 
@@ -334,8 +385,17 @@ def comparison_table(result):
         if "refused" in found:
             continue
         walks = seconds(row)
-        body.append([row["system"], f"{found['request']['histories']:,} walks", found["device"]["platform"].upper(),
-                     f"{found['steps']:,}", small(walks), f"{found['error']:.2e}" if found["error"] else "-", "1"])  # fmt: skip
+        body.append(
+            [
+                row["system"],
+                f"{found['request']['histories']:,} walks",
+                found["device"]["platform"].upper(),
+                f"{found['steps']:,}",
+                small(walks),
+                f"{found['error']:.2e}" if found["error"] else "-",
+                "1",
+            ]
+        )
         for rival in found["compare"]:
             line = [row["system"], methods[rival["solver"]], rival["platform"].upper()]
             if "left_out" in rival:
@@ -389,14 +449,31 @@ def draw(result, file):
     lines = puzzle_lines(result)
     figure, axes = subplots(figsize=(8, 5.5))
     for number, (variant, line) in enumerate(lines.items()):
-        axes.plot(list(line), [true for true, _ in line.values()], marker="osD^v<>"[number % 7], color=f"C{number}",
-                  linewidth=1.2, markersize=5, label=variant)  # fmt: skip
+        axes.plot(
+            list(line),
+            [true for true, _ in line.values()],
+            marker="osD^v<>"[number % 7],
+            color=f"C{number}",
+            linewidth=1.2,
+            markersize=5,
+            label=variant,
+        )
     expected = lines.get("Philox")
     if expected:
-        axes.plot(list(expected), [chance for _, chance in expected.values()], "k--", linewidth=1,
-                  label="expected: Philox's standard error")  # fmt: skip
-    axes.set(xscale="log", yscale="log", xlabel="walks", ylabel="true error, ||x − exact|| / ||exact||",
-             title=f"What seeding does to the answer, {result['device']['name']}")  # fmt: skip
+        axes.plot(
+            list(expected),
+            [chance for _, chance in expected.values()],
+            "k--",
+            linewidth=1,
+            label="expected: Philox's standard error",
+        )
+    axes.set(
+        xscale="log",
+        yscale="log",
+        xlabel="walks",
+        ylabel="true error, ||x − exact|| / ||exact||",
+        title=f"What seeding does to the answer, {result['device']['name']}",
+    )
     axes.grid(alpha=0.3)
     axes.legend(fontsize="small", loc="center left", bbox_to_anchor=(1, 0.5))
     save(figure, file)
@@ -405,12 +482,22 @@ def draw(result, file):
 def parse_options(arguments):
     parser = Parser(description=__doc__)
     add = parser.add_argument
-    add("--experiments", type=some_of(EXPERIMENTS), default=list(EXPERIMENTS), metavar="a,b,puzzle",
-        help="only these (all)")  # fmt: skip
+    add(
+        "--experiments",
+        type=some_of(EXPERIMENTS),
+        default=list(EXPERIMENTS),
+        metavar="a,b,puzzle",
+        help="only these (all)",
+    )
     add("--quick", action="store_true", help="toy sizes: shows in seconds that everything runs")
     add("--device", default="auto", help="auto, cpu, gpu, or the number of a GPU")
-    add("--output", type=Path, required=True, metavar="DIR",
-        help=f"folder of {NAME}.json and {NAME}.svg, for instance common/results/h200")  # fmt: skip
+    add(
+        "--output",
+        type=Path,
+        required=True,
+        metavar="DIR",
+        help=f"folder of {NAME}.json and {NAME}.svg, for instance common/results/h200",
+    )
     add("--draw", action="store_true", help="print and draw what is there, run nothing")
     add("--build-dir", type=Path, default=ROOT / "build", help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)

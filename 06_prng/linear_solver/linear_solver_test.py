@@ -9,7 +9,6 @@ import unittest
 from pathlib import Path
 
 import linear_solver
-
 from stages import Failure
 
 # Stands in for the program. A walk costs 1 us, half of that with --load ldg-p and a quarter with --layout structs. The
@@ -124,14 +123,20 @@ class LinearSolver(unittest.TestCase):
 
     def test_puzzle(self):
         self.run_tool("--experiments", "puzzle", quick=False)
-        lines = [line.strip("| ").split(" | ") for line in linear_solver.markdown(self.output, "puzzle").splitlines()[2:8]]
+        lines = [
+            line.strip("| ").split(" | ") for line in linear_solver.markdown(self.output, "puzzle").splitlines()[2:8]
+        ]
         found = {line[0]: line[1:] for line in lines if len(line) > 3}
-        self.assertEqual(found["Philox"], ["1.0", "1.00e-01", "3.16e-02", "1.00e-02", "3.16e-03", "1.00e-03", "-0.50", "1.0"])
+        self.assertEqual(
+            found["Philox"], ["1.0", "1.00e-01", "3.16e-02", "1.00e-02", "3.16e-03", "1.00e-03", "-0.50", "1.0"]
+        )
         self.assertEqual(found["XORWOW, consecutive seeds"][0], "30.0")
         self.assertEqual(found["XORWOW, consecutive seeds"][-3:], ["1.00e-02", "-0.25", "10.0"])
         self.assertNotIn("XORWOW, subsequences", found)
-        self.assertIn("Left out: XORWOW, subsequences (--seeding is subsequences: it needs a GPU)",
-            linear_solver.markdown(self.output, "puzzle"))  # fmt: skip
+        self.assertIn(
+            "Left out: XORWOW, subsequences (--seeding is subsequences: it needs a GPU)",
+            linear_solver.markdown(self.output, "puzzle"),
+        )
         seeds = {int(call["seed"]) for call in self.calls()}
         self.assertEqual(len(seeds), 3)
         self.assertTrue(all(abs(a - b) > 10**8 for a in seeds for b in seeds if a != b))

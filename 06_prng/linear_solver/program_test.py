@@ -1,7 +1,8 @@
 """Runs the program `linear_solver` as a user would, with right and wrong input, on the CPU path.
 
-    program_test.py <path of linear_solver>
+program_test.py <path of linear_solver>
 """
+
 import csv
 import io
 import json
@@ -19,7 +20,9 @@ ARRAY = "%%MatrixMarket matrix array real general\n"
 
 
 def run(*arguments):
-    return subprocess.run([PROGRAM, "--device", "cpu", *map(str, arguments)], capture_output=True, text=True, timeout=120)
+    return subprocess.run(
+        [PROGRAM, "--device", "cpu", *map(str, arguments)], capture_output=True, text=True, timeout=120
+    )
 
 
 def result(*arguments):
@@ -66,8 +69,11 @@ class Solutions(InFolder):
 
     def test_a_file_is_the_same_system(self):
         # 2 x 2 cells; stored symmetrically, and a right-hand side of ones, once by name and once by file.
-        matrix = self.file("a.mtx", "%%MatrixMarket matrix coordinate integer symmetric\n4 4 8\n1 1 4\n2 2 4\n3 3 4\n"
-            "4 4 4\n2 1 -1\n3 1 -1\n4 2 -1\n4 3 -1\n")  # fmt: skip
+        matrix = self.file(
+            "a.mtx",
+            "%%MatrixMarket matrix coordinate integer symmetric\n4 4 8\n1 1 4\n2 2 4\n3 3 4\n"
+            "4 4 4\n2 1 -1\n3 1 -1\n4 2 -1\n4 3 -1\n",
+        )
         rhs = self.file("b.mtx", ARRAY + "4 1\n1\n1\n1\n1\n")
         expected = result("--matrix", "lap2d:2,2")
         for options in ([], ["--rhs", rhs]):
@@ -140,7 +146,9 @@ class Solutions(InFolder):
 
     def test_seeding_shows_in_the_first_two_numbers(self):
         def chi(*options):
-            return result("--matrix", "lap2d:2,2", "--max-steps", 1, "--histories", 1000000, *options)["pair_chi_squared"]
+            return result("--matrix", "lap2d:2,2", "--max-steps", 1, "--histories", 1000000, *options)[
+                "pair_chi_squared"
+            ]
 
         xorwow = ["--generator", "xorwow", "--seeding"]
         self.assertGreater(chi(*xorwow, "consecutive"), 3)
@@ -165,11 +173,28 @@ class Refusals(InFolder):
         self.assert_refused(names="--matrix")
         for histories in (0, -1, "1e3", 10**30):
             self.assert_refused(*good, "--histories", histories, names="--histories")
-        for name, value in (("method", "both"), ("estimator", "x"), ("generator", "mt19937"), ("seeding", "bad"),
-                            ("load", "ldg"), ("layout", "x"), ("map", "x"), ("max-steps", -1), ("cutoff", -1),
-                            ("cutoff", 2), ("cutoff", "nan"), ("cutoff", "x"), ("batch", 3), ("discard", -1),
-                            ("seed", -1), ("threads", 100), ("per-thread", 0), ("groups", 0), ("repetitions", 0),
-                            ("device", "99")):  # fmt: skip
+        for name, value in (
+            ("method", "both"),
+            ("estimator", "x"),
+            ("generator", "mt19937"),
+            ("seeding", "bad"),
+            ("load", "ldg"),
+            ("layout", "x"),
+            ("map", "x"),
+            ("max-steps", -1),
+            ("cutoff", -1),
+            ("cutoff", 2),
+            ("cutoff", "nan"),
+            ("cutoff", "x"),
+            ("batch", 3),
+            ("discard", -1),
+            ("seed", -1),
+            ("threads", 100),
+            ("per-thread", 0),
+            ("groups", 0),
+            ("repetitions", 0),
+            ("device", "99"),
+        ):
             self.assert_refused(*good, f"--{name}", value, names=f"--{name}")
         self.assert_refused(*good, "--frob", names="--frob")
         self.assert_refused(*good, "--json", "--csv", names="--csv")
@@ -178,11 +203,28 @@ class Refusals(InFolder):
         self.assert_refused(*good, *subsequences, names="subsequences")
 
     def test_matrices_by_name(self):
-        for matrix in ("lap1d:", "lap1d:5", "lap1d:5,", "lap1d:x,1", "lap1d:5,1,1", "lap1d:5.5,1", "lap2d:5", "lap2d:5,x",
-                       "lap1d:0,1", "lap1d:-3,1", "lap2d:0,3", "lap1d:5,nan", "lap1d:5,inf"):  # fmt: skip
+        for matrix in (
+            "lap1d:",
+            "lap1d:5",
+            "lap1d:5,",
+            "lap1d:x,1",
+            "lap1d:5,1,1",
+            "lap1d:5.5,1",
+            "lap2d:5",
+            "lap2d:5,x",
+            "lap1d:0,1",
+            "lap1d:-3,1",
+            "lap2d:0,3",
+            "lap1d:5,nan",
+            "lap1d:5,inf",
+        ):
             self.assert_refused("--matrix", matrix, names="lap")
-        for matrix in ("lap1d:2147483648,1", "lap1d:99999999999999999999,1", "lap2d:65536,65536",
-                       "lap2d:4294967296,4294967296"):  # fmt: skip
+        for matrix in (
+            "lap1d:2147483648,1",
+            "lap1d:99999999999999999999,1",
+            "lap2d:65536,65536",
+            "lap2d:4294967296,4294967296",
+        ):
             self.assert_refused("--matrix", matrix, names="lap")
         self.assert_refused("--matrix", "lap1d:5,-2", names="is zero")
         self.assert_refused("--matrix", "none.mtx", names="none.mtx")
@@ -216,10 +258,14 @@ class Refusals(InFolder):
 
     def test_radii(self):
         # rho(H) = 2.
-        self.assert_refused("--matrix", self.file("a.mtx", GENERAL + "2 2 4\n1 1 1\n1 2 2\n2 1 2\n2 2 1\n"), names="rho(H)")
+        self.assert_refused(
+            "--matrix", self.file("a.mtx", GENERAL + "2 2 4\n1 1 1\n1 2 2\n2 1 2\n2 2 1\n"), names="rho(H)"
+        )
         self.assert_refused("--matrix", "lap1d:100,-1.5", names="rho(H)")
         # rho(H) = 0.977674, but the walks' second moment grows, forward.
-        self.assert_refused("--matrix", "diffusion2g", "--method", "forward", names="rho(H^), the spectral radius, is 1.99619")
+        self.assert_refused(
+            "--matrix", "diffusion2g", "--method", "forward", names="rho(H^), the spectral radius, is 1.99619"
+        )
         # rho(H) = 0.9, and rows that sum up to 0.6 + 9 and so on.
         matrix = self.file("b.mtx", GENERAL + "2 2 4\n1 1 1\n1 2 -9\n2 1 -0.09\n2 2 1\n")
         found = result("--matrix", matrix, "--radii")

@@ -20,7 +20,6 @@ from runs import (
     verdict,
     write,
 )
-
 from stages import run_tool
 
 # By size and temperature: (quantity, value, error, source). Measured: of other samples, which share no draws.
@@ -46,16 +45,23 @@ def evaluate(temperature, run, options):
             {key: row[key] for key in ("sweep", "e", "e_error", "q2", "q2_error")} for row in late if row is not None
         ],
         "comparisons": [
-            comparison(f"{quantity}, L = {options.size}, T = {temperature:g}", last[quantity],
-                       last[f"{quantity}_error"], value, error, source)
+            comparison(
+                f"{quantity}, L = {options.size}, T = {temperature:g}",
+                last[quantity],
+                last[f"{quantity}_error"],
+                value,
+                error,
+                source,
+            )
             for quantity, value, error, source in KNOWN.get((options.size, temperature), [])
         ],
-    }  # fmt: skip
+    }
 
 
 def main(arguments):
-    options = parse(parser(__doc__, size=8, samples=16384, sweeps=1048576, measure="log",
-                           temperatures=[1.1, 2.0, 4.0]), arguments)  # fmt: skip
+    options = parse(
+        parser(__doc__, size=8, samples=16384, sweeps=1048576, measure="log", temperatures=[1.1, 2.0, 4.0]), arguments
+    )
     wanted = [
         (f"equilibrium_T{temperature:g}_seed{options.seed + i}", problem(options, temperature, options.seed + i), ())
         for i, temperature in enumerate(options.temperatures)
@@ -69,11 +75,16 @@ def main(arguments):
     print_table(
         ["T", "sweep", "e", "[q^2]"],
         [
-            [f"{one['temperature']:g}", str(row["sweep"]), in_words(row["e"], row["e_error"]),
-             in_words(row["q2"], row["q2_error"])]
-            for one in result["temperatures"] for row in one["rows"]
+            [
+                f"{one['temperature']:g}",
+                str(row["sweep"]),
+                in_words(row["e"], row["e_error"]),
+                in_words(row["q2"], row["q2_error"]),
+            ]
+            for one in result["temperatures"]
+            for row in one["rows"]
         ],
-    )  # fmt: skip
+    )
     print()
     comparisons = [known for one in result["temperatures"] for known in one["comparisons"]]
     print_comparisons(comparisons)

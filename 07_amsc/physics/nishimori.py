@@ -29,7 +29,6 @@ from runs import (
     verdict,
     write,
 )
-
 from stages import run_tool
 
 LARGEST_PULL = 4.5  # there are some hundred of them, with errors from some hundred groups
@@ -82,8 +81,9 @@ def chi_squared(pulls):
 
 def parse_options(arguments):
     temperatures = [0.8, 1.0, 1.2, 1.4, 1.6, 1.8, 2.0, 2.5, 3.0]
-    return parse(parser(__doc__, size=12, samples=4096, sweeps=262144, measure="log", temperatures=temperatures),
-                 arguments)  # fmt: skip
+    return parse(
+        parser(__doc__, size=12, samples=4096, sweeps=262144, measure="log", temperatures=temperatures), arguments
+    )
 
 
 def main(arguments):
@@ -108,12 +108,18 @@ def main(arguments):
     write(result, options.json)
 
     pulls = [one for temperature in all_of_them for one in [*temperature["energy"], temperature["q2_minus_m2"]]]
-    print_comparisons([one[-1] for one in (temperature["energy"] for temperature in all_of_them)]
-                      + [one["q2_minus_m2"] for one in all_of_them])  # fmt: skip
+    print_comparisons(
+        [one[-1] for one in (temperature["energy"] for temperature in all_of_them)]
+        + [one["q2_minus_m2"] for one in all_of_them]
+    )
     print()
-    print_table(["over temperatures", "chi^2", "degrees", "probability"],
-                [[what, f"{one['chi_squared']:.2f}", str(one["degrees"]), f"{one['probability']:.3f}"]
-                 for what, one in tests.items()])  # fmt: skip
+    print_table(
+        ["over temperatures", "chi^2", "degrees", "probability"],
+        [
+            [what, f"{one['chi_squared']:.2f}", str(one["degrees"]), f"{one['probability']:.3f}"]
+            for what, one in tests.items()
+        ],
+    )
     largest = max(pulls, key=lambda one: abs(one["pull"]))
     print(f"\nlargest of {len(pulls)} pulls: {largest['what']}, {largest['pull']:+.2f}")
     code = verdict(pulls, LARGEST_PULL)

@@ -1,6 +1,6 @@
 """Tests of the scripts in this folder.
 
-    physics_test.py <path of spin_glass, of a stage with Philox>
+physics_test.py <path of spin_glass, of a stage with Philox>
 """
 
 import contextlib
@@ -149,15 +149,42 @@ class Quench(unittest.TestCase):
 
 class Scripts(InFolder):
     def arguments(self, name, *more):
-        return ("--program", PROGRAM, "--folder", self.folder / "runs", "--json", self.folder / f"{name}.json",
-                "--samples", 16, "--samples-per-stream", 1, *more)  # fmt: skip
+        return (
+            "--program",
+            PROGRAM,
+            "--folder",
+            self.folder / "runs",
+            "--json",
+            self.folder / f"{name}.json",
+            "--samples",
+            16,
+            "--samples-per-stream",
+            1,
+            *more,
+        )
 
     def result(self, name):
         return runs.read(self.folder / f"{name}.json", name)
 
     def test_quench(self):
-        arguments = self.arguments("quench", "--size", 8, "--runs", 2, "--sweeps", 128, "--temperatures", "1.1,3",
-                                   "--window", "1.2,9", "--jobs", 2, "--", "--device", "auto")  # fmt: skip
+        arguments = self.arguments(
+            "quench",
+            "--size",
+            8,
+            "--runs",
+            2,
+            "--sweeps",
+            128,
+            "--temperatures",
+            "1.1,3",
+            "--window",
+            "1.2,9",
+            "--jobs",
+            2,
+            "--",
+            "--device",
+            "auto",
+        )
         code, text, errors = call(quench, *arguments)
         self.assertEqual((code, errors), (0, ""), text)
         result = self.result("quench")
@@ -211,8 +238,17 @@ class Scripts(InFolder):
         self.assertEqual([row["sweep"] for row in result["temperatures"][0]["rows"]], [16, 32, 64])
 
     def test_stopped_run_is_continued(self):
-        options = {"size": 6, "temperature": 1.1, "sweeps": 100, "samples": 4, "replicas": 2, "samples-per-stream": 2,
-                   "generator": "philox", "seed": 3, "measure": "log:2"}  # fmt: skip
+        options = {
+            "size": 6,
+            "temperature": 1.1,
+            "sweeps": 100,
+            "samples": 4,
+            "replicas": 2,
+            "samples-per-stream": 2,
+            "generator": "philox",
+            "seed": 3,
+            "measure": "log:2",
+        }
         whole = runs.simulate(PROGRAM, self.folder, "whole", options, ["correlations"])
         part = [text for option, value in (options | {"sweeps": 37}).items() for text in (f"--{option}", str(value))]
         checkpoint = self.folder / "part.checkpoint"

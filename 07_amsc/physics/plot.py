@@ -8,10 +8,9 @@ makes quench_energy.svg, quench_coherence.svg and nishimori.svg in that folder, 
 
 from pathlib import Path
 
+from plots import save, subplots
 from quench import KNOWN, LITERATURE, MEASURED
 from runs import read
-
-from plots import save, subplots
 from stages import Failure, run_tool
 
 
@@ -30,20 +29,30 @@ def known(temperature, quantity):
 def title(result):
     one = result["temperatures"][0]
     replicas = result["problem"]["replicas"]
-    return f"L = {result['problem']['size']}, {one['samples']} samples of {replicas} replicas, " \
-           f"{result['device']['name']}"  # fmt: skip
+    return (
+        f"L = {result['problem']['size']}, {one['samples']} samples of {replicas} replicas, {result['device']['name']}"
+    )
 
 
 def draw_energy(result, file):
     figure, axes = subplots(figsize=(7, 4.5))
     for number, one in enumerate(result["temperatures"]):
         t, e, errors = positive(one["rows"], "e")
-        axes.errorbar(t, e, errors, fmt="o-", color=f"C{number}", markersize=3, linewidth=1,
-                      label=f"T = {one['temperature']:g}")  # fmt: skip
+        axes.errorbar(
+            t, e, errors, fmt="o-", color=f"C{number}", markersize=3, linewidth=1, label=f"T = {one['temperature']:g}"
+        )
         if known(one["temperature"], "e"):
             t, e, errors = known(one["temperature"], "e")
-            axes.errorbar(t, e, errors, fmt="s", color=f"C{number}", markerfacecolor="none", markersize=8,
-                          label=f"T = {one['temperature']:g}, {MEASURED}")  # fmt: skip
+            axes.errorbar(
+                t,
+                e,
+                errors,
+                fmt="s",
+                color=f"C{number}",
+                markerfacecolor="none",
+                markersize=8,
+                label=f"T = {one['temperature']:g}, {MEASURED}",
+            )
     axes.set(xscale="log", xlabel="t: sweeps after the quench", ylabel="e: energy a site", title=title(result))
     axes.grid(alpha=0.3)
     axes.legend()
@@ -58,22 +67,39 @@ def draw_coherence(result, file):
         label = f"T = {temperature:g}"
         axes.errorbar(t, xi, errors, fmt="o", color=colour, markersize=4, label=label)
         if known(temperature, "xi_12"):
-            axes.errorbar(*known(temperature, "xi_12"), fmt="s", color=colour, markerfacecolor="none", markersize=9,
-                          label=f"{label}, {MEASURED}")  # fmt: skip
+            axes.errorbar(
+                *known(temperature, "xi_12"),
+                fmt="s",
+                color=colour,
+                markerfacecolor="none",
+                markersize=9,
+                label=f"{label}, {MEASURED}",
+            )
         if not fit:
             continue
         first, last = fit["first_sweep"], fit["last_sweep"]
         ends = [first, last]
-        axes.plot(ends, [fit["b"] * end ** (1 / fit["z"]) for end in ends], color=colour, linewidth=1.5,
-                  label=f"{label}, fit: z = {fit['z']:.2f} $\\pm$ {fit['z_error']:.2f}")  # fmt: skip
+        axes.plot(
+            ends,
+            [fit["b"] * end ** (1 / fit["z"]) for end in ends],
+            color=colour,
+            linewidth=1.5,
+            label=f"{label}, fit: z = {fit['z']:.2f} $\\pm$ {fit['z_error']:.2f}",
+        )
         if temperature in LITERATURE:
             # Only the slope is known: through the fit's value in the middle of its times.
             z, z_error = LITERATURE[temperature]
             middle = (first * last) ** 0.5
             height = fit["b"] * middle ** (1 / fit["z"])
             ends = [first / 8, last * 4]
-            axes.plot(ends, [height * (end / middle) ** (1 / z) for end in ends], "--", color=colour, linewidth=1,
-                      label=f"{label}, slope of arXiv:0811.2864: z = {z:g} $\\pm$ {z_error:g}")  # fmt: skip
+            axes.plot(
+                ends,
+                [height * (end / middle) ** (1 / z) for end in ends],
+                "--",
+                color=colour,
+                linewidth=1,
+                label=f"{label}, slope of arXiv:0811.2864: z = {z:g} $\\pm$ {z_error:g}",
+            )
     axes.set(xscale="log", yscale="log", xlabel="t: sweeps after the quench", ylabel=r"$\xi_{12}$", title=title(result))
     ticks = [tick for tick in (0.5, 1, 2, 3, 4, 5, 6, 8, 10) if axes.get_ylim()[0] <= tick <= axes.get_ylim()[1]]
     axes.set_yticks(ticks, [f"{tick:g}" for tick in ticks])
@@ -91,12 +117,23 @@ def draw_nishimori(result, file):
         shift = 2 ** (0.6 * (number / count - 0.5))
         t = [(row["sweep"] or 0.5) * shift for row in one["energy"]]
         values = [1e3 * (row["value"] - row["reference"]) for row in one["energy"]]
-        axes.errorbar(t, values, [1e3 * row["error"] for row in one["energy"]], fmt="o", markersize=3, linewidth=1,
-                      label=f"T = {one['temperature']:g}")  # fmt: skip
+        axes.errorbar(
+            t,
+            values,
+            [1e3 * row["error"] for row in one["energy"]],
+            fmt="o",
+            markersize=3,
+            linewidth=1,
+            label=f"T = {one['temperature']:g}",
+        )
     axes.axhline(0, color="black", linewidth=0.8)
-    axes.set(xscale="log", xlabel="t (0 at the left)", ylabel=r"$10^3$ ([e(t)] + 3 tanh(1/T))",
-             title=f"Nishimori line, L = {result['problem']['size']}, {result['problem']['samples']} samples of "
-                   f"{result['problem']['replicas']} replicas")  # fmt: skip
+    axes.set(
+        xscale="log",
+        xlabel="t (0 at the left)",
+        ylabel=r"$10^3$ ([e(t)] + 3 tanh(1/T))",
+        title=f"Nishimori line, L = {result['problem']['size']}, {result['problem']['samples']} samples of "
+        f"{result['problem']['replicas']} replicas",
+    )
     axes.grid(alpha=0.3)
     axes.legend(fontsize="small", loc="center left", bbox_to_anchor=(1, 0.5))
     save(figure, file)

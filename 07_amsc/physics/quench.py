@@ -12,12 +12,13 @@ Exit code 0: all agrees with what is known; 1: a pull is larger than 4; 2: bad i
 
 import math
 
+from options import at_least, comma_list, positive
 from runs import (
     comparison,
     describe,
     fit_power,
-    independent_mean,
     in_words,
+    independent_mean,
     jackknife,
     mean,
     parse,
@@ -29,8 +30,6 @@ from runs import (
     verdict,
     write,
 )
-
-from options import at_least, comma_list, positive
 from stages import refuse, run_tool
 
 # Measured with L = 32, by temperature: (quantity, sweep, value, error). Until t = 1024, xi_12 is less than a ninth of
@@ -45,10 +44,7 @@ KNOWN = {
         ("xi_12", 1024, 3.58, 0.04),
         ("xi_12", 16384, 5.37, 0.09),
     ],
-    0.7: [
-        ("xi_12", 1024, 2.708, 0.016),
-        ("xi_12", 16384, 3.439, 0.025),
-    ],
+    0.7: [("xi_12", 1024, 2.708, 0.016), ("xi_12", 16384, 3.439, 0.025)],
 }
 # Belletti et al., J. Stat. Phys. 135 (2009) 1121, arXiv:0811.2864: L = 80, heat bath, up to 10^11 sweeps.
 LITERATURE = {1.1: (6.86, 0.16), 0.7: (11.64, 0.15)}
@@ -131,8 +127,11 @@ def compare(temperature, size, rows, fitted):
             source = MEASURED if error else "exact, any L"
             result.append(comparison(what, row[quantity], row[f"{quantity}_error"], value, error, source))
     if large and fitted and temperature in LITERATURE:
-        result.append(comparison(f"z, T = {temperature:g}", fitted["z"], fitted["z_error"], *LITERATURE[temperature],
-                                 "arXiv:0811.2864"))  # fmt: skip
+        result.append(
+            comparison(
+                f"z, T = {temperature:g}", fitted["z"], fitted["z_error"], *LITERATURE[temperature], "arXiv:0811.2864"
+            )
+        )
     return result
 
 
@@ -151,22 +150,29 @@ def evaluate(temperature, runs, window):
 
 def report(result):
     for one in result["temperatures"]:
-        print(f"T = {one['temperature']:g}, L = {result['problem']['size']}, {one['samples']} samples of "
-              f"{result['problem']['replicas']} replicas, {one['runs']} runs")  # fmt: skip
+        print(
+            f"T = {one['temperature']:g}, L = {result['problem']['size']}, {one['samples']} samples of "
+            f"{result['problem']['replicas']} replicas, {one['runs']} runs"
+        )
         shown = [row for row in one["rows"] if row["sweep"] & (row["sweep"] - 1) == 0 or row is one["rows"][-1]]
         print_table(
             ["sweep", "e", "xi_12"],
             [
-                [str(row["sweep"]), in_words(row["e"], row["e_error"]),
-                 "-" if row["xi_12"] is None else in_words(row["xi_12"], row["xi_12_error"])]
+                [
+                    str(row["sweep"]),
+                    in_words(row["e"], row["e_error"]),
+                    "-" if row["xi_12"] is None else in_words(row["xi_12"], row["xi_12_error"]),
+                ]
                 for row in shown
             ],
-        )  # fmt: skip
+        )
         fitted = one["fit"]
         if fitted:
-            print(f"xi_12 = {in_words(fitted['b'], fitted['b_error'])} t^(1/z), z = "
-                  f"{in_words(fitted['z'], fitted['z_error'])}, from t = {fitted['first_sweep']} to "
-                  f"{fitted['last_sweep']}\n")  # fmt: skip
+            print(
+                f"xi_12 = {in_words(fitted['b'], fitted['b_error'])} t^(1/z), z = "
+                f"{in_words(fitted['z'], fitted['z_error'])}, from t = {fitted['first_sweep']} to "
+                f"{fitted['last_sweep']}\n"
+            )
         else:
             print("no fit: fewer than three times have their xi_12 in the window\n")
     print_comparisons([known for one in result["temperatures"] for known in one["comparisons"]])
@@ -175,8 +181,13 @@ def report(result):
 def parse_options(arguments):
     options = parser(__doc__, size=64, samples=512, sweeps=131072, measure="log:2", temperatures=[1.1, 0.7])
     options.add_argument("--runs", type=at_least(2), default=8, metavar="N", help="of each temperature (8)")
-    options.add_argument("--window", type=comma_list(positive), default=[3.0, 10.0], metavar="LOW,HIGH",
-                         help="the fit's smallest and largest xi_12 (3,10)")  # fmt: skip
+    options.add_argument(
+        "--window",
+        type=comma_list(positive),
+        default=[3.0, 10.0],
+        metavar="LOW,HIGH",
+        help="the fit's smallest and largest xi_12 (3,10)",
+    )
     options = parse(options, arguments)
     if len(options.window) != 2 or not options.window[0] < options.window[1]:
         refuse(f"--window {','.join(f'{one:g}' for one in options.window)}; it must be two numbers, the smaller first")

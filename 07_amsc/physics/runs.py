@@ -279,21 +279,36 @@ def parser(description, *, size, samples, sweeps, measure, temperatures):
         "it is\ncalled again with the same --folder.",
     )
     add = result.add_argument
-    add("--program", type=Path, default=ROOT / "build/07_amsc/spin_glass", metavar="FILE",
-        help="spin_glass of any stage (build/07_amsc/spin_glass)")  # fmt: skip
+    add(
+        "--program",
+        type=Path,
+        default=ROOT / "build/07_amsc/spin_glass",
+        metavar="FILE",
+        help="spin_glass of any stage (build/07_amsc/spin_glass)",
+    )
     add("--folder", type=Path, required=True, metavar="DIR", help="for the files and checkpoints of the runs")
     add("--json", type=new_file, required=True, metavar="FILE", help="the result")
     add("--size", type=at_least(4), default=size, metavar="L", help=f"({size})")
     add("--samples", type=whole, default=samples, metavar="M", help=f"of each run ({samples})")
-    add("--samples-per-stream", type=whole, default=32, metavar="W",
-        help="share their draws; errors are over groups of them (32)")  # fmt: skip
+    add(
+        "--samples-per-stream",
+        type=whole,
+        default=32,
+        metavar="W",
+        help="share their draws; errors are over groups of them (32)",
+    )
     add("--replicas", type=at_least(2), default=4, metavar="R", help="(4)")
     add("--sweeps", type=whole, default=sweeps, metavar="N", help=f"({sweeps})")
     add("--measure", default=measure, help=f"measuring times ({measure})")
     add("--generator", default="philox", help="(philox)")
     add("--seed", type=at_least(0), default=1, metavar="S", help="of the first run; each has its own (1)")
-    add("--temperatures", type=comma_list(positive), default=temperatures, metavar="T,...",
-        help=f"({','.join(f'{one:g}' for one in temperatures)})")  # fmt: skip
+    add(
+        "--temperatures",
+        type=comma_list(positive),
+        default=temperatures,
+        metavar="T,...",
+        help=f"({','.join(f'{one:g}' for one in temperatures)})",
+    )
     add("--jobs", type=whole, default=1, metavar="N", help="runs at a time (1)")
     add("launch", nargs="*", metavar="-- ...", help=argparse.SUPPRESS)
     return result
@@ -303,8 +318,10 @@ def parse(result, arguments):
     """The options, refused if no run could come of them."""
     options = result.parse_args(arguments)
     if options.samples % options.samples_per_stream or options.samples < 2 * options.samples_per_stream:
-        refuse(f"--samples is {options.samples}: errors need two or more groups of --samples-per-stream "
-               f"{options.samples_per_stream}")  # fmt: skip
+        refuse(
+            f"--samples is {options.samples}: errors need two or more groups of --samples-per-stream "
+            f"{options.samples_per_stream}"
+        )
     if not options.program.is_file():
         refuse(f"--program {options.program}: there is no such file")
     return options

@@ -34,13 +34,17 @@ def parse_options(arguments):
         allow_abbrev=False,
     )
     parser.error = refuse
-    parser.add_argument("--ranks", type=whole, required=True, help="how many: at most one a plane, L / 2. They share "
-                        "the GPUs if there are fewer, and the cores")
+    parser.add_argument(
+        "--ranks",
+        type=whole,
+        required=True,
+        help="how many: at most one a plane, L / 2. They share the GPUs if there are fewer, and the cores",
+    )
     build.add_options(parser)
     end = arguments.index("--") if "--" in arguments else len(arguments)
     options = parser.parse_args(arguments[:end])
     options.of_program = arguments[end + 1 :]
-    return options  # fmt: skip
+    return options
 
 
 def command(ranks, program, of_program):
@@ -71,8 +75,9 @@ def run(mpirun, ranks):
         child.send_signal(signal.SIGUSR1 if len(got) == 1 else signal.SIGTERM)
 
     # In a session of its own, so that Ctrl-C comes here alone; such a process cannot read the terminal.
-    child = subprocess.Popen(mpirun, env=environment(ranks), start_new_session=True,
-                             stdin=subprocess.DEVNULL if sys.stdin.isatty() else None)  # fmt: skip
+    child = subprocess.Popen(
+        mpirun, env=environment(ranks), start_new_session=True, stdin=subprocess.DEVNULL if sys.stdin.isatty() else None
+    )
     for number in SIGNALS:
         if signal.getsignal(number) is not signal.SIG_IGN:  # as nohup wants it
             signal.signal(number, end)
@@ -96,8 +101,10 @@ def built(options, program, target, option):
     if builder.has(target):
         builder.need(target)
     elif not (options.build_dir / program).exists():
-        raise Failure(f"{option}: stage 08 was left out of the build in {options.build_dir}: CMake found no MPI "
-                      "(Debian: libopenmpi-dev)")  # fmt: skip
+        raise Failure(
+            f"{option}: stage 08 was left out of the build in {options.build_dir}: CMake found no MPI "
+            "(Debian: libopenmpi-dev)"
+        )
     return options.build_dir / program
 
 

@@ -50,8 +50,13 @@ class Ranks(unittest.TestCase):
     def start(self, *options, path=None, **variables):
         clean = {name: value for name, value in os.environ.items() if not name.startswith("OMPI_")}
         command = [sys.executable, RANKS, "--build-dir", self.folder, *options]
-        return subprocess.Popen(command, env=clean | {"PATH": path or f"{self.folder}"} | variables, text=True,
-                                stdout=subprocess.PIPE, stderr=subprocess.PIPE)  # fmt: skip
+        return subprocess.Popen(
+            command,
+            env=clean | {"PATH": path or f"{self.folder}"} | variables,
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
 
     def run_(self, *options, **more):
         with self.start(*options, **more) as process:
@@ -63,8 +68,9 @@ class Ranks(unittest.TestCase):
 
     def test_options_of_the_program_pass_untouched(self):
         self.assertEqual(self.run_("--ranks", "3", "--", "--size", "8", "--json", "--", "a b"), (0, "", ""))
-        self.assertEqual(self.called()["arguments"],
-                         ["-q", "-n", "3", str(self.program), "--size", "8", "--json", "--", "a b"])  # fmt: skip
+        self.assertEqual(
+            self.called()["arguments"], ["-q", "-n", "3", str(self.program), "--size", "8", "--json", "--", "a b"]
+        )
 
     def test_a_small_problem_has_a_plane_for_every_rank(self):
         for ranks, size in (("2", "32"), ("40", "80")):
@@ -131,8 +137,9 @@ class Ranks(unittest.TestCase):
 
     def test_the_second_signal_ends_mpirun(self):
         self.file("EXIT", "1")
-        self.assertEqual(self.signalled(signal.SIGINT, signal.SIGINT),
-                         (128 + signal.SIGINT, [signal.SIGUSR1, signal.SIGTERM]))  # fmt: skip
+        self.assertEqual(
+            self.signalled(signal.SIGINT, signal.SIGINT), (128 + signal.SIGINT, [signal.SIGUSR1, signal.SIGTERM])
+        )
 
     def test_a_run_that_ends_well_in_spite_of_a_signal(self):
         self.file("EXIT", "0")

@@ -45,8 +45,14 @@ def start(options, ranks, arguments):
     last = ""
     with tempfile.TemporaryFile("w+") as output:
         mpirun = launcher.command(ranks, program, arguments)
-        with subprocess.Popen(mpirun, env=launcher.environment(ranks), stdout=output, stderr=subprocess.PIPE,
-                              stdin=subprocess.DEVNULL, text=True) as process:  # fmt: skip
+        with subprocess.Popen(
+            mpirun,
+            env=launcher.environment(ranks),
+            stdout=output,
+            stderr=subprocess.PIPE,
+            stdin=subprocess.DEVNULL,
+            text=True,
+        ) as process:
             for line in process.stderr:
                 if line.strip():
                     last = line.strip()
@@ -74,8 +80,11 @@ def measure(options):
     outputs, left_out, failed = [], [], []
     for ranks in options.ranks:
         sizes = [size for size in options.size if size // 2 >= ranks]
-        left_out += [f"L = {size} has {size // 2} planes of a colour, too few for {ranks} ranks"
-                     for size in options.size if size not in sizes]  # fmt: skip
+        left_out += [
+            f"L = {size} has {size // 2} planes of a colour, too few for {ranks} ranks"
+            for size in options.size
+            if size not in sizes
+        ]
         for transport in (options.transport or TRANSPORTS) if sizes else ():
             passed_on = {name: getattr(options, name) for name in PASSED_ON}
             arguments = as_words({"size": sizes, "transport": transport} | passed_on)
@@ -162,18 +171,12 @@ def differences(rows):
 
 
 def parse_options(arguments):
-    parser = Parser(
-        prog="common/run",
-        description=__doc__,
-        epilog=scaling_model.__doc__,
-        allow_abbrev=False,
-    )
+    parser = Parser(prog="common/run", description=__doc__, epilog=scaling_model.__doc__, allow_abbrev=False)
     add = parser.add_argument
     add("--scaling", type=Path, metavar="DIR", required=True, help=f"the folder for {FILE} and the pictures")
     add("--ranks", type=wholes, metavar="1,2", help="how many (1,2,4,8, as far as there are GPUs)")
     add("--size", type=wholes, metavar="L,L", help="spins along a side (32 to 512; 16,32 on a CPU)")
-    add("--transport", type=some_of(TRANSPORTS), metavar="staged,peer",
-        help="how planes travel (all that there are)")
+    add("--transport", type=some_of(TRANSPORTS), metavar="staged,peer", help="how planes travel (all that there are)")
     add("--samples", type=whole, metavar="M", help="realisations of the couplings (128)")
     add("--replicas", type=whole, metavar="R", help="copies of each (4)")
     add("--samples-per-stream", type=whole, metavar="W", help="samples that share random numbers (128)")
@@ -181,10 +184,22 @@ def parse_options(arguments):
     add("--repetitions", type=whole, metavar="K", help="timed runs, of which the median counts (5)")
     add("--seconds", type=positive, metavar="S", help="of a timed run, about (0.1)")
     add("--device", help="auto, cpu, gpu, or the number of rank 0's GPU")
-    add("--link", type=AssumedLink, action="append", default=[], metavar="GB/s,us",
-        help="predict for a link like this, too; may be repeated")
-    add("--from", dest="files", type=Path, nargs="+", metavar="FILE",
-        help="measure nothing: take what the program scaling printed")
+    add(
+        "--link",
+        type=AssumedLink,
+        action="append",
+        default=[],
+        metavar="GB/s,us",
+        help="predict for a link like this, too; may be repeated",
+    )
+    add(
+        "--from",
+        dest="files",
+        type=Path,
+        nargs="+",
+        metavar="FILE",
+        help="measure nothing: take what the program scaling printed",
+    )
     build.add_options(parser)
     options = parser.parse_args(arguments)
     for name in ("ranks", "size", "transport"):
@@ -195,7 +210,7 @@ def parse_options(arguments):
         for name in ("ranks", "size", "transport", *PASSED_ON):
             if getattr(options, name) is not None:
                 refuse(f"--{name.replace('_', '-')}: --from measures nothing")
-    return options  # fmt: skip
+    return options
 
 
 def main(arguments):

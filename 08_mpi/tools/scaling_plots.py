@@ -41,11 +41,24 @@ def draw_efficiency(result, file):
             known = {row["size"]: scaling.efficiency(rows, row) for row in here}
             known = {size: value for size, value in known.items() if value}
             if known:
-                axes.plot(list(known), list(known.values()), "o-", color=colour(ranks), linewidth=1, markersize=4,
-                          label=f"{counted(ranks)}, measured")  # fmt: skip
+                axes.plot(
+                    list(known),
+                    list(known.values()),
+                    "o-",
+                    color=colour(ranks),
+                    linewidth=1,
+                    markersize=4,
+                    label=f"{counted(ranks)}, measured",
+                )
             sizes = [size for size in sorted(model.alone_us) if size // 2 >= ranks]
-            axes.plot(sizes, [model.efficiency(size, ranks, model.links[transport]) for size in sizes], ":",
-                      color=colour(ranks), linewidth=1, label=f"{counted(ranks)}, predicted")  # fmt: skip
+            axes.plot(
+                sizes,
+                [model.efficiency(size, ranks, model.links[transport]) for size in sizes],
+                ":",
+                color=colour(ranks),
+                linewidth=1,
+                label=f"{counted(ranks)}, predicted",
+            )
         over_size(axes, rows)
         axes.axhline(1, color="black", linewidth=0.5)
         axes.set(title=transport, ylim=(0, 1.1))
@@ -55,8 +68,7 @@ def draw_efficiency(result, file):
 
 
 def lines(rows):
-    """(name, style, colour, rows in the order of L) of the fastest transport and of `staged`, for every number of GPUs.
-    """
+    """(name, style, colour, rows in the order of L) of the fastest transport and of `staged`, for every number of GPUs."""
     for ranks in scaling.in_order(rows, "ranks"):
         here = select(rows, ranks=ranks)
         sizes = scaling.in_order(here, "size")
@@ -73,8 +85,15 @@ def draw_lines(result, file, x, y, **words):
     found = set()
     for name, style, its_colour, rows in lines(scaling.on_own_device(result)):
         found |= {x(row) for row in rows}
-        axes.plot([x(row) for row in rows], [y(row) for row in rows], style, color=its_colour, linewidth=1,
-                  markersize=4, label=name)  # fmt: skip
+        axes.plot(
+            [x(row) for row in rows],
+            [y(row) for row in rows],
+            style,
+            color=its_colour,
+            linewidth=1,
+            markersize=4,
+            label=name,
+        )
     axes.set(yscale="log", title=result["device"]["name"], **words)
     logarithmic(axes, sorted(found), (8, 16, *SIZE_TICKS))
     one_two_five(axes)
@@ -84,22 +103,39 @@ def draw_lines(result, file, x, y, **words):
 
 
 def draw_psflip(result, file):
-    draw_lines(result, file, lambda row: row["size"], lambda row: row["ps_per_flip"],
-               xlabel="L", ylabel="psFlip of the whole system: ps a flip")  # fmt: skip
+    draw_lines(
+        result,
+        file,
+        lambda row: row["size"],
+        lambda row: row["ps_per_flip"],
+        xlabel="L",
+        ylabel="psFlip of the whole system: ps a flip",
+    )
 
 
 def draw_collapse(result, file):
     """As in Figure 13 of arXiv:1411.0127. A sweep takes L^2 f(x), with a slab's x = L / N planes: bulk, message and
     boundary all grow as L^2. So psFlip of one GPU, N times that of the system, is f(x) / x."""
-    draw_lines(result, file, lambda row: row["size"] / row["ranks"], lambda row: row["size"] * row["ps_per_flip"],
-               xlabel="x = L / N, planes of a GPU", ylabel="x psFlip of a GPU, ps a flip")  # fmt: skip
+    draw_lines(
+        result,
+        file,
+        lambda row: row["size"] / row["ranks"],
+        lambda row: row["size"] * row["ps_per_flip"],
+        xlabel="x = L / N, planes of a GPU",
+        ylabel="x psFlip of a GPU, ps a flip",
+    )
 
 
 def draw_weak(result, file):
     """Weak scaling is perfect where the lines of all numbers of GPUs coincide."""
-    draw_lines(result, file, lambda row: row["size"] / row["ranks"] ** (1 / 3),
-               lambda row: row["ranks"] * row["ps_per_flip"], xlabel="L / N^(1/3), the side of a GPU's share",
-               ylabel="N x psFlip: ps of a GPU a flip")  # fmt: skip
+    draw_lines(
+        result,
+        file,
+        lambda row: row["size"] / row["ranks"] ** (1 / 3),
+        lambda row: row["ranks"] * row["ps_per_flip"],
+        xlabel="L / N^(1/3), the side of a GPU's share",
+        ylabel="N x psFlip: ps of a GPU a flip",
+    )
 
 
 def sweep(row):

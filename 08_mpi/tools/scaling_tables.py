@@ -3,8 +3,8 @@
 import math
 
 import table
-from scaling_model import AssumedLink, Model
 from results import read_result, select
+from scaling_model import AssumedLink, Model
 from stages import Failure
 
 FORMAT = "psFlip scaling, version 1"
@@ -101,11 +101,17 @@ def long_table(result):
     for row in result["rows"]:
         link = model and row in rows and row["ranks"] > 1 and model.links[row["transport"]]
         has = link and row["size"] in model.alone_us
-        body.append([
-            str(row["size"]), row["transport"], str(row["ranks"]), table.significant(row["ms_per_sweep"]),
-            table.significant(row["ps_per_flip"]), number(efficiency(rows, row)),
-            number(model.efficiency(row["size"], row["ranks"], link) if has else None),
-        ])  # fmt: skip
+        body.append(
+            [
+                str(row["size"]),
+                row["transport"],
+                str(row["ranks"]),
+                table.significant(row["ms_per_sweep"]),
+                table.significant(row["ps_per_flip"]),
+                number(efficiency(rows, row)),
+                number(model.efficiency(row["size"], row["ranks"], link) if has else None),
+            ]
+        )
     headings = ["L", "transport", "ranks", "ms/sweep", "ps/flip", "efficiency", "model"]
     return table.as_markdown(headings, body, [True, False] + 5 * [True])
 
@@ -113,8 +119,10 @@ def long_table(result):
 def warnings(result):
     found = [f"left out: {text}" for text in result["left_out"]]
     if result["device"]["platform"] != "gpu":
-        found.append("CPU: the ranks share this machine's cores. Their results count; their times say nothing about "
-                     "how GPUs scale, so there is no efficiency.")  # fmt: skip
+        found.append(
+            "CPU: the ranks share this machine's cores. Their results count; their times say nothing about "
+            "how GPUs scale, so there is no efficiency."
+        )
     elif any(row["shared_devices"] for row in result["rows"]):
         found.append("Where ranks shared a GPU there is no efficiency.")
     return found + [f"*** FAILED *** {text}" for text in result["failed"]]
@@ -192,8 +200,13 @@ def markdown(folder, *wished):
                 known = here[n] and efficiency(rows, here[n])
                 line.append(f"{known:.2f} ({model.efficiency(size, n, model.links[transport]):.2f})" if known else "-")
             body.append(line)
-    headings = ["L", "transport", *(f"ms/sweep, {n}" for n in ranks), *(f"ps/flip, {n}" for n in ranks),
-                *(f"efficiency, {n} (model)" for n in ranks[1:])]  # fmt: skip
+    headings = [
+        "L",
+        "transport",
+        *(f"ms/sweep, {n}" for n in ranks),
+        *(f"ps/flip, {n}" for n in ranks),
+        *(f"efficiency, {n} (model)" for n in ranks[1:]),
+    ]
     text = table.as_markdown(headings, body, [True, False] + [True] * (len(headings) - 2))
     return (
         f"{text}\n\nA rank has a GPU; ps/flip of the whole system. Efficiency: t_1 / (N t_N), t_1 of the fastest "
@@ -207,16 +220,22 @@ def targets_markdown(folder):
     for size, ranks, target in TARGETS:
         best, staged = fastest(rows, size=size, ranks=ranks), fastest(rows, size=size, ranks=ranks, transport="staged")
         known = best and efficiency(rows, best)
-        name, link = min(model.links.items(), key=lambda item: (model.half_sweep_us(size, ranks, item[1]),
-                                                                model.exchange_us(size, item[1])))
-        body.append([
-            str(size), str(ranks), f"{target:.2f}",
-            f"{known:.2f}, {best['transport']}" if known else "not measured",
-            number(staged and efficiency(rows, staged)) if known else "not measured",
-            f"{model.efficiency(size, ranks, link):.2f}, {name}",
-            number(model.efficiency(size, ranks, model.links["staged"]) if "staged" in model.links else None),
-            "?" if not known else "yes" if known >= target else f"no, {known / target:.2f} of it",
-        ])  # fmt: skip
+        name, link = min(
+            model.links.items(),
+            key=lambda item: (model.half_sweep_us(size, ranks, item[1]), model.exchange_us(size, item[1])),
+        )
+        body.append(
+            [
+                str(size),
+                str(ranks),
+                f"{target:.2f}",
+                f"{known:.2f}, {best['transport']}" if known else "not measured",
+                number(staged and efficiency(rows, staged)) if known else "not measured",
+                f"{model.efficiency(size, ranks, link):.2f}, {name}",
+                number(model.efficiency(size, ranks, model.links["staged"]) if "staged" in model.links else None),
+                "?" if not known else "yes" if known >= target else f"no, {known / target:.2f} of it",
+            ]
+        )
     headings = ["L", "GPUs", "target", "measured", "staged, measured", "predicted", "staged, predicted", "met"]
     text = table.as_markdown(headings, body, 3 * [True] + 4 * [False] + [False])
     return f"{text}\n\nPredicted: by the model. {source(result)}."
@@ -229,9 +248,7 @@ def model_markdown(folder, *wished):
     if missing:
         raise Failure(f"{folder.name}/{FILE} has no L = {', '.join(missing)} on one rank")
     model.alone_us = {size: us for size, us in model.alone_us.items() if not sizes or size in sizes}
-    return (
-        f"{model_table(model)}\n\nNone of these is measured. {HIDES} {model_in_words(model)} {source(result)}."
-    )
+    return f"{model_table(model)}\n\nNone of these is measured. {HIDES} {model_in_words(model)} {source(result)}."
 
 
 def plan_markdown(folder, *assumed):
@@ -268,10 +285,17 @@ def weak_markdown(folder):
             share = same_share(rows, row)
             if share:
                 side, ps, exact = share
-                body.append([str(ranks), str(size), f"{side:.0f}" if exact else f"{side:.0f}, between",
-                             row["transport"], table.significant(ps, 3),
-                             table.significant(ranks * row["ps_per_flip"], 3),
-                             number(ps / (ranks * row["ps_per_flip"]))])  # fmt: skip
+                body.append(
+                    [
+                        str(ranks),
+                        str(size),
+                        f"{side:.0f}" if exact else f"{side:.0f}, between",
+                        row["transport"],
+                        table.significant(ps, 3),
+                        table.significant(ranks * row["ps_per_flip"], 3),
+                        number(ps / (ranks * row["ps_per_flip"])),
+                    ]
+                )
     headings = ["GPUs", "L", "same share alone, L", "transport", "ps/flip alone", "GPUs x ps/flip", "efficiency"]
     text = table.as_markdown(headings, body, [True, True, True, False, True, True, True])
     return (

@@ -14,14 +14,13 @@ import unittest
 from pathlib import Path
 from unittest import mock
 
+import draw  # of common/tools, which scaling.py has made known
+import readme_tables
 import scaling
 import scaling_plots
 import scaling_tables
-from scaling_model import Link, Model, fit
-
-import draw  # of common/tools, which scaling.py has made known
-import readme_tables
 from results import select
+from scaling_model import Link, Model, fit
 from stages import ROOT, Failure
 
 # Stands in for mpirun and the program: their law is the model's, with a floor of 5 us, a plane of L^2 / 4000 us, and
@@ -158,8 +157,7 @@ class TheModel(WithFake):
 
 class Efficiency(unittest.TestCase):
     def row(self, size, ranks, ms, transport="peer"):
-        return {"size": size, "ranks": ranks, "ms_per_sweep": ms, "transport": transport,
-                "ps_per_flip": ms / size**3}  # fmt: skip
+        return {"size": size, "ranks": ranks, "ms_per_sweep": ms, "transport": transport, "ps_per_flip": ms / size**3}
 
     def test_against_the_fastest_single_rank(self):
         rows = [self.row(64, 1, 8), self.row(64, 1, 10, "staged"), self.row(64, 4, 2.5), self.row(32, 4, 1)]
@@ -183,20 +181,38 @@ class Efficiency(unittest.TestCase):
 
 class Results(WithFake):
     def test_what_is_called(self):
-        code, text = self.run_("--ranks", "1,3", "--size", "4,16", "--transport", "peer", "--samples", "32",
-                               "--seconds", "0.5", "--generator", "minstd")  # fmt: skip
+        code, text = self.run_(
+            "--ranks",
+            "1,3",
+            "--size",
+            "4,16",
+            "--transport",
+            "peer",
+            "--samples",
+            "32",
+            "--seconds",
+            "0.5",
+            "--generator",
+            "minstd",
+        )
         self.assertEqual(code, 0)
         program = str(self.folder / "08_mpi/scaling")
         more = ["--samples", "32", "--generator", "minstd", "--seconds", "0.5"]
-        self.assertEqual([call["words"] for call in self.calls()],
-                         [["-q", "-n", "1", program, "--size", "4,16", "--transport", "peer", *more],
-                          ["-q", "-n", "3", program, "--size", "16", "--transport", "peer", *more]])  # fmt: skip
+        self.assertEqual(
+            [call["words"] for call in self.calls()],
+            [
+                ["-q", "-n", "1", program, "--size", "4,16", "--transport", "peer", *more],
+                ["-q", "-n", "3", program, "--size", "16", "--transport", "peer", *more],
+            ],
+        )
         self.assertEqual({call["oversubscribe"] for call in self.calls()}, {"1"})
         self.assertIn("left out: L = 4 has 2 planes of a colour, too few for 3 ranks", text)
 
     def test_what_is_left_open_depends_on_the_machine(self):
-        for machine, ranks, sizes in ((("gpu", 4), [1, 2, 4], [32, 64, 96, 128, 192, 256, 384, 512]),
-                                      (("cpu", 1), [1, 2], [16, 32])):  # fmt: skip
+        for machine, ranks, sizes in (
+            (("gpu", 4), [1, 2, 4], [32, 64, 96, 128, 192, 256, 384, 512]),
+            (("cpu", 1), [1, 2], [16, 32]),
+        ):
             self.machine(*machine)
             code, text = self.run_()
             rows = self.result()["rows"]
@@ -313,8 +329,9 @@ class Shown(WithFake):
     def test_measured_and_predicted_are_apart(self):
         self.measured(ranks="1,2")
         table = self.render("scaling 64").splitlines()
-        self.assertEqual(table[0], "| L | transport | ms/sweep, 1 | ms/sweep, 2 | ps/flip, 1 | ps/flip, 2 | "
-                         "efficiency, 2 (model) |")  # fmt: skip
+        self.assertEqual(
+            table[0], "| L | transport | ms/sweep, 1 | ms/sweep, 2 | ps/flip, 1 | ps/flip, 2 | efficiency, 2 (model) |"
+        )
         self.assertEqual([line.split(" | ")[0] for line in table[2:4]], ["| 64", "| 64"])
         self.assertEqual(table[4], "")
         targets = self.render("scaling_targets")
@@ -332,8 +349,10 @@ class Shown(WithFake):
     def test_plan(self):
         self.measured(ranks="1,2")
         plan = self.render("scaling_plan 1000,0 1,1000000").splitlines()
-        self.assertEqual(plan[0], "| L | GB in all | GPUs that hold it | MB a plane | staged | peer | "
-                         "1000 GB/s, 0 us | 1 GB/s, 1e+06 us |")  # fmt: skip
+        self.assertEqual(
+            plan[0],
+            "| L | GB in all | GPUs that hold it | MB a plane | staged | peer | 1000 GB/s, 0 us | 1 GB/s, 1e+06 us |",
+        )
         cells = [cell.strip() for cell in plan[4].strip("|").split("|")]
         self.assertEqual(cells[:4], ["1024", "120", "-", "67"])  # 7 bits a site and sample; no such device is known
         self.assertEqual(cells[7], "-")
@@ -360,8 +379,9 @@ class Shown(WithFake):
     def test_pictures(self):
         self.measured(ranks="1,2", sizes=[32, 256])
         pictures = self.drawn()
-        self.assertEqual(set(pictures), {f"scaling_{name}.svg" for name in
-                                         ("efficiency", "psflip", "collapse", "weak", "timeline")})  # fmt: skip
+        self.assertEqual(
+            set(pictures), {f"scaling_{name}.svg" for name in ("efficiency", "psflip", "collapse", "weak", "timeline")}
+        )
         for text in ("2 GPUs, measured", "4 GPUs, predicted", "8 GPUs, predicted"):
             self.assertIn(text, pictures["scaling_efficiency.svg"])
         self.assertNotIn("4 GPUs, measured", pictures["scaling_efficiency.svg"])

@@ -1,7 +1,8 @@
 """Runs the program `majority` as a user would, with right and wrong input.
 
-    program_test.py <path of majority>
+program_test.py <path of majority>
 """
+
 import json
 import os
 import pathlib
@@ -136,8 +137,11 @@ class Refusals(InFolder):
         self.assertEqual((done.returncode, done.stderr.count(b"\n"), done.stdout), (2, 1, b""))
 
     def test_full_disk(self):
-        for arguments in (["--output", "/dev/full"], ["--picture", "/dev/full"],
-                          ["--picture", "/dev/full", "--output", self.folder / "b.pbm"]):
+        for arguments in (
+            ["--output", "/dev/full"],
+            ["--picture", "/dev/full"],
+            ["--picture", "/dev/full", "--output", self.folder / "b.pbm"],
+        ):
             for size in (10, 1000):
                 done = run("--size", size, *arguments, "--json")
                 self.assertEqual(done.returncode, 2, done)
@@ -184,8 +188,21 @@ class Runs(InFolder):
     def test_help(self):
         done = run("--help")
         self.assertEqual((done.returncode, done.stderr), (0, b""))
-        for option in ("size", "steps", "seed", "input", "output", "plain", "picture", "device", "storage",
-                       "thread-width", "block", "steps-per-pass", "json"):
+        for option in (
+            "size",
+            "steps",
+            "seed",
+            "input",
+            "output",
+            "plain",
+            "picture",
+            "device",
+            "storage",
+            "thread-width",
+            "block",
+            "steps-per-pass",
+            "json",
+        ):
             self.assertIn(f"--{option}", done.stdout.decode())
 
     def test_files_carry_the_state(self):

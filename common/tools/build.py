@@ -79,8 +79,14 @@ class Job:
             self.begin, self.started = file.tell(), time.monotonic()
             with signals_wait():  # or nobody would know what was started
                 # In a session of its own, so that Ctrl-C comes here alone, and stop() reaches the compilers, too.
-                self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=file, stderr=file,
-                                                start_new_session=True, env=environment())  # fmt: skip
+                self.process = subprocess.Popen(
+                    command,
+                    stdin=subprocess.DEVNULL,
+                    stdout=file,
+                    stderr=file,
+                    start_new_session=True,
+                    env=environment(),
+                )
                 atexit.register(self.stop)
 
     def seconds(self):
@@ -172,7 +178,9 @@ class Builder:
         else:
             for option, definition in CUDA.items():
                 if definition in self.options:
-                    raise Failure(f"{option}: somebody configured {self.folder} by hand; give {definition} to cmake there")
+                    raise Failure(
+                        f"{option}: somebody configured {self.folder} by hand; give {definition} to cmake there"
+                    )
         return True
 
     def tell_what_is_missing(self, stamp):
@@ -273,8 +281,10 @@ class Builder:
         progress("")
         step = job.step()
         if code:
-            raise Broken(f"{'building ' * bool(step)}{job.what} failed; everything that was said is in {self.log}",
-                         said=failure_in(job.said()))  # fmt: skip
+            raise Broken(
+                f"{'building ' * bool(step)}{job.what} failed; everything that was said is in {self.log}",
+                said=failure_in(job.said()),
+            )
         if step and not sys.stderr.isatty():
             self.show(job)
             self.say(f"built {job.what}: {step[1] or step[0]} {'steps' if step[1] else '%'} in {job.seconds():.0f} s")
@@ -322,10 +332,16 @@ def add_options(parser):
     """What every tool that builds takes."""
     parser.add_argument("--build-dir", type=Path, default=ROOT / "build", metavar="DIR", help="build there (build)")
     cuda = parser.add_mutually_exclusive_group()
-    cuda.add_argument("--cuda", dest="cuda", action="store_const", const="--cuda",
-                      help="compile the GPU path where there is no GPU, too")
-    cuda.add_argument("--no-cuda", dest="cuda", action="store_const", const="--no-cuda",
-                      help="compile nothing with nvcc")  # fmt: skip
+    cuda.add_argument(
+        "--cuda",
+        dest="cuda",
+        action="store_const",
+        const="--cuda",
+        help="compile the GPU path where there is no GPU, too",
+    )
+    cuda.add_argument(
+        "--no-cuda", dest="cuda", action="store_const", const="--no-cuda", help="compile nothing with nvcc"
+    )
 
 
 def builder_for(options):

@@ -43,10 +43,18 @@ def option_parser():
     )
     parser.error = refuse
     add = parser.add_argument
-    add("--model", choices=["majority", "spin-glass", "both"],
-        help="whose stages (both, or the one that the other options belong to)")
-    add("--size", type=wholes, metavar="N", help="spins along a side: of the 2D majority model (10000; 1500 "
-        "on a CPU) or of the 3D spin glass (256; 32). It takes one model, as do --json, --csv and --plot")
+    add(
+        "--model",
+        choices=["majority", "spin-glass", "both"],
+        help="whose stages (both, or the one that the other options belong to)",
+    )
+    add(
+        "--size",
+        type=wholes,
+        metavar="N",
+        help="spins along a side: of the 2D majority model (10000; 1500 "
+        "on a CPU) or of the 3D spin glass (256; 32). It takes one model, as do --json, --csv and --plot",
+    )
     add("--seed", type=int, default=42, help="of everything that is random (42)")
     add("--stages", type=comma_list(str), metavar="01,03", help="only these, and 00, which says which bits are right")
     add("--all", action="store_true", help="a row for every variant, and every launch tried; not only a stage's best")
@@ -61,41 +69,86 @@ def option_parser():
 
     add = parser.add_argument_group(MAJORITY.title).add_argument
     add("--steps", type=wholes, metavar="K", help="updates of the whole lattice in one timed run (10)")
-    add("--storage", type=some_of(MAJORITY.rows["storage"]), metavar="int32,...",
-        help="how a spin is stored: int32, int8, bit (all)")
+    add(
+        "--storage",
+        type=some_of(MAJORITY.rows["storage"]),
+        metavar="int32,...",
+        help="how a spin is stored: int32, int8, bit (all)",
+    )
     add("--thread-width", type=wholes, metavar="8,16", help="launch shapes to try")
     add("--block", type=wholes, metavar="1,2", help="launch shapes to try")
-    add("--steps-per-pass", type=wholes, metavar="1,8", help="steps at most between reading and writing the "
-        "lattice to try")
-    add("--sweep", type=Path, metavar="DIR", help="instead: time every launch shape at every --size and --steps "
-        "(here comma lists) and write the tables and plots of the report's Figures 4, 5 and 6 into DIR")
+    add(
+        "--steps-per-pass",
+        type=wholes,
+        metavar="1,8",
+        help="steps at most between reading and writing the lattice to try",
+    )
+    add(
+        "--sweep",
+        type=Path,
+        metavar="DIR",
+        help="instead: time every launch shape at every --size and --steps "
+        "(here comma lists) and write the tables and plots of the report's Figures 4, 5 and 6 into DIR",
+    )
 
     add = parser.add_argument_group(SPIN_GLASS.title).add_argument
     add("--sweeps", type=whole, metavar="K", help="sweeps in one timed run (10)")
     add("--samples", type=whole, metavar="M", help="realisations of the couplings (1)")
     add("--replicas", type=whole, metavar="R", help="copies of each sample (4)")
     add("--temperature", type=positive, metavar="T", help="in units of the coupling (1.1)")
-    add("--indexing", type=some_of(SPIN_GLASS.rows["indexing"]), metavar="sliced,...",
-        help="how sites are numbered, in stages 04 to 06 (all; in stage 06 sliced)")
-    add("--kernel", type=some_of(SPIN_GLASS.rows["kernel"]), metavar="wide,...",
-        help="of stage 07, whose rows have 128 samples at least; 32 on a CPU (all)")
-    add("--generator", type=some_of(SPIN_GLASS.rows["generator"] + CURAND_GENERATORS), metavar="minstd,...",
-        help="random numbers (all that compute the same everywhere; in stage 07 minstd and philox)")
+    add(
+        "--indexing",
+        type=some_of(SPIN_GLASS.rows["indexing"]),
+        metavar="sliced,...",
+        help="how sites are numbered, in stages 04 to 06 (all; in stage 06 sliced)",
+    )
+    add(
+        "--kernel",
+        type=some_of(SPIN_GLASS.rows["kernel"]),
+        metavar="wide,...",
+        help="of stage 07, whose rows have 128 samples at least; 32 on a CPU (all)",
+    )
+    add(
+        "--generator",
+        type=some_of(SPIN_GLASS.rows["generator"] + CURAND_GENERATORS),
+        metavar="minstd,...",
+        help="random numbers (all that compute the same everywhere; in stage 07 minstd and philox)",
+    )
     add("--load", type=some_of(SPIN_GLASS.trials["load"]), metavar="plain,...", help="ways of reading to try")
     add("--threads", type=wholes, metavar="128,256", help="threads of a block to try")
     add("--sites-per-thread", type=wholes, metavar="1,4", help="sites that a thread updates together to try")
     add("--samples-per-word", type=wholes, metavar="32,64", help="samples that are bits of one word to try")
     add("--cluster", type=wholes, metavar="1,8", help="thread blocks that share their memory to try")
     add("--replicas-together", type=wholes, metavar="1,4", help="replicas that a cluster updates to try")
-    add("--sizes", type=Path, metavar="DIR", help="instead: time every indexing at every --size (here a comma list), "
-        "with as many samples as make --spins, and write a table and a plot of ps a flip against L into DIR")
-    add("--generators", type=Path, metavar="DIR", help="instead: time every generator and indexing of stage 06 at "
-        "every --size, cuRAND's generators too, and write a table and a plot into DIR, as --sizes does")
-    add("--words", type=Path, metavar="DIR", help="instead: time every kernel of stage 07 at every --size and for ever "
-        "more samples, and write tables and plots of the paper's Figures 4 and 5 into DIR")
-    add("--spins", type=whole, metavar="S", help="with --sizes, --generators or --words: spins of all samples together "
-        "(2^26, with --words 2^32; 2^17 or 2^16 on a CPU)")
-    return parser  # fmt: skip
+    add(
+        "--sizes",
+        type=Path,
+        metavar="DIR",
+        help="instead: time every indexing at every --size (here a comma list), "
+        "with as many samples as make --spins, and write a table and a plot of ps a flip against L into DIR",
+    )
+    add(
+        "--generators",
+        type=Path,
+        metavar="DIR",
+        help="instead: time every generator and indexing of stage 06 at "
+        "every --size, cuRAND's generators too, and write a table and a plot into DIR, as --sizes does",
+    )
+    add(
+        "--words",
+        type=Path,
+        metavar="DIR",
+        help="instead: time every kernel of stage 07 at every --size and for ever "
+        "more samples, and write tables and plots of the paper's Figures 4 and 5 into DIR",
+    )
+    add(
+        "--spins",
+        type=whole,
+        metavar="S",
+        help="with --sizes, --generators or --words: spins of all samples together "
+        "(2^26, with --words 2^32; 2^17 or 2^16 on a CPU)",
+    )
+    return parser
 
 
 def option(name):

@@ -45,11 +45,34 @@ METRICS = {
     "warps_per_sm": "sm__warps_active.avg.per_cycle_active",
     "registers": "launch__registers_per_thread",
 }
-STALLS = ["long_scoreboard", "short_scoreboard", "barrier", "lg_throttle", "mio_throttle", "math_pipe_throttle", "wait",
-          "not_selected", "no_instruction", "membar", "drain", "branch_resolving", "dispatch_stall"]
+STALLS = [
+    "long_scoreboard",
+    "short_scoreboard",
+    "barrier",
+    "lg_throttle",
+    "mio_throttle",
+    "math_pipe_throttle",
+    "wait",
+    "not_selected",
+    "no_instruction",
+    "membar",
+    "drain",
+    "branch_resolving",
+    "dispatch_stall",
+]
 METRICS |= {f"stall_{s}": f"smsp__average_warps_issue_stalled_{s}_per_issue_active.ratio" for s in STALLS}
-SCALES = {"usecond": 1, "us": 1, "nsecond": 1e-3, "ns": 1e-3, "msecond": 1e3, "ms": 1e3,
-          "byte": 1, "Kbyte": 1e3, "Mbyte": 1e6, "Gbyte": 1e9}
+SCALES = {
+    "usecond": 1,
+    "us": 1,
+    "nsecond": 1e-3,
+    "ns": 1e-3,
+    "msecond": 1e3,
+    "ms": 1e3,
+    "byte": 1,
+    "Kbyte": 1e3,
+    "Mbyte": 1e6,
+    "Gbyte": 1e9,
+}
 
 
 def profile_command(command, kernel_regex, launch_skip, launch_count):
@@ -61,10 +84,21 @@ def profile_command(command, kernel_regex, launch_skip, launch_count):
     """
     name = Path(command[0]).name
     ncu = [
-        "ncu", "--csv", "--page", "raw", "--clock-control", "none", "--metrics", ",".join(METRICS.values()),
-        "--kernel-name", f"regex:{kernel_regex}",
-        "--launch-skip", str(launch_skip), "--launch-count", str(launch_count),
-    ]  # fmt: skip
+        "ncu",
+        "--csv",
+        "--page",
+        "raw",
+        "--clock-control",
+        "none",
+        "--metrics",
+        ",".join(METRICS.values()),
+        "--kernel-name",
+        f"regex:{kernel_regex}",
+        "--launch-skip",
+        str(launch_skip),
+        "--launch-count",
+        str(launch_count),
+    ]
     try:
         done = subprocess.run(ncu + list(map(str, command)), capture_output=True, text=True)
     except FileNotFoundError:
@@ -162,8 +196,11 @@ def kernels_to_profile(points):
 
 def lead(point, points):
     """How many times as long as this one the fastest of the other kernels takes."""
-    others = [other for other in select(points, size=point["size"], samples=point["samples"])
-              if other["kernel"] != point["kernel"]]  # fmt: skip
+    others = [
+        other
+        for other in select(points, size=point["size"], samples=point["samples"])
+        if other["kernel"] != point["kernel"]
+    ]
     return words.fastest(others)["ps_per_flip"] / point["ps_per_flip"] if others else 1
 
 

@@ -117,13 +117,23 @@ def toolkit(cards, driver):
     if not release:
         return [Line("toolkit", False, f"{nvcc} does not say its version", "install the CUDA toolkit again")]
     if not shutil.which("nvcc"):
-        return [Line("toolkit", False, f"CUDA {release} is there, but not on the PATH",
-                     f"export PATH=$PATH:{Path(nvcc).parent}")]  # fmt: skip
+        return [
+            Line(
+                "toolkit",
+                False,
+                f"CUDA {release} is there, but not on the PATH",
+                f"export PATH=$PATH:{Path(nvcc).parent}",
+            )
+        ]
     lines = [Line("toolkit", True, f"CUDA {release}")]
     newest = found(r"CUDA Version: ([\d.]+)", output_of("nvidia-smi")) if driver else None
     if newest and version(release)[0] > version(newest)[0]:
-        lines[0] = Line("toolkit", False, f"CUDA {release}, but the driver is for CUDA up to {newest}",
-                        "a newer driver, or an older toolkit")  # fmt: skip
+        lines[0] = Line(
+            "toolkit",
+            False,
+            f"CUDA {release}, but the driver is for CUDA up to {newest}",
+            "a newer driver, or an older toolkit",
+        )
     known = re.findall(r"compute_(\d+)", output_of(nvcc, "--list-gpu-arch") or "")
     for capability in sorted({card.capability for card in cards}):
         wanted = capability.replace(".", "")
@@ -161,8 +171,12 @@ def counters(root, cards):
     if not ncu:
         return Line("counters", False, "no ncu (Nsight Compute)", "it comes with the CUDA toolkit")
     if admin_only == "1" and os.geteuid() != 0:
-        return Line("counters", False, "the driver keeps them for root",
-                    "sudo ncu ..., or the module option NVreg_RestrictProfilingToAdminUsers=0")  # fmt: skip
+        return Line(
+            "counters",
+            False,
+            "the driver keeps them for root",
+            "sudo ncu ..., or the module option NVreg_RestrictProfilingToAdminUsers=0",
+        )
     where = "" if shutil.which("ncu") else f", in {Path(ncu).parent}"
     if admin_only is None:
         return Line("counters", True, f"ncu{where}; the driver does not say who may read them")
@@ -171,8 +185,14 @@ def counters(root, cards):
 
 def report(root=Path("/")):
     cards, driver = gpus()
-    lines = [host(root), build_tools(), *driver_and_gpus(root, cards, driver), *toolkit(cards, driver), mpi(),
-             counters(root, cards)]  # fmt: skip
+    lines = [
+        host(root),
+        build_tools(),
+        *driver_and_gpus(root, cards, driver),
+        *toolkit(cards, driver),
+        mpi(),
+        counters(root, cards),
+    ]
     return [line for line in lines if line], bool(cards)
 
 
@@ -184,9 +204,11 @@ def conclusion(lines, has_gpu):
     if has_gpu:
         line = next(line for line in lines if line.name in ("toolkit", "architecture") and not line.there)
         return f"The GPU is not used until this is mended: {line.text}. The CPU path is complete. Next: {line.remedy}"
-    return ("psFlip runs here on the CPU path: all results and checks, no GPU times. Next: common/run" if
-            "toolkit" in lacks else "psFlip runs here on the CPU path, and compiles the GPU path for another machine. "
-            "Next: common/run")  # fmt: skip
+    return (
+        "psFlip runs here on the CPU path: all results and checks, no GPU times. Next: common/run"
+        if "toolkit" in lacks
+        else "psFlip runs here on the CPU path, and compiles the GPU path for another machine. Next: common/run"
+    )
 
 
 def in_a_line(options, root=Path("/")):

@@ -36,8 +36,10 @@ class Model:
         """'sliced', 'sliced, philox', 'wide, philox' or 'bit, 8 steps a pass'; '' if there is nothing of the kind."""
         steps = row.get("steps_per_pass")
         values = [row.get(name) for name in self.rows if name != "generator"]
-        values += [None if plain_generator(row) else row["generator"],
-                   f"{steps} step{'s' * (steps > 1)} a pass" if steps else None]  # fmt: skip
+        values += [
+            None if plain_generator(row) else row["generator"],
+            f"{steps} step{'s' * (steps > 1)} a pass" if steps else None,
+        ]
         return ", ".join(filter(None, values))
 
     @property
@@ -110,8 +112,18 @@ SPIN_GLASS = Model(
     dimensions=3,
     run="sweep",
     part="flip",
-    launch=("indexing", "generator", "load", "threads", "sites_per_thread", "kernel", "samples_per_word", "cluster",
-            "replicas_together", "transport"),
+    launch=(
+        "indexing",
+        "generator",
+        "load",
+        "threads",
+        "sites_per_thread",
+        "kernel",
+        "samples_per_word",
+        "cluster",
+        "replicas_together",
+        "transport",
+    ),
     rows={  # a stage has several indexings or several kernels
         "indexing": ("standard", "bitwise", "sliced", "sliced-grid", "standard-grid"),
         "kernel": ("update", "wide", "fused", "resident", "small"),
@@ -143,10 +155,26 @@ SPIN_GLASS = Model(
     },
     smallest={"size": 8, "sweeps": 1, "samples": 1, "replicas": 4},
     results="spin_glass.json",
-    own_options=("sweeps", "samples", "replicas", "temperature", "indexing", "generator", "load", "threads",
-                 "sites_per_thread", "kernel", "samples_per_word", "cluster", "replicas_together", "sizes",
-                 "generators", "words", "spins"),
-)  # fmt: skip
+    own_options=(
+        "sweeps",
+        "samples",
+        "replicas",
+        "temperature",
+        "indexing",
+        "generator",
+        "load",
+        "threads",
+        "sites_per_thread",
+        "kernel",
+        "samples_per_word",
+        "cluster",
+        "replicas_together",
+        "sizes",
+        "generators",
+        "words",
+        "spins",
+    ),
+)
 # Rows of a stage with several kernels, unless others are asked for.
 KERNEL_GENERATORS = ("minstd", "philox")
 # Their states depend on how cuRAND lays them out, so no other stage has the same bits.

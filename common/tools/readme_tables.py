@@ -127,10 +127,13 @@ def passes(folder, number):
         raise Failure(f"{folder.name}/{MAJORITY.results} has no passes of stage {number}")
     spins = MAJORITY.spins(load(folder, MAJORITY)["problem"])
     body = [
-        [str(steps), table.significant(tried[steps][MAJORITY.time]),
-         table.significant(tried[steps][MAJORITY.time] * 1e9 / spins)]
+        [
+            str(steps),
+            table.significant(tried[steps][MAJORITY.time]),
+            table.significant(tried[steps][MAJORITY.time] * 1e9 / spins),
+        ]
         for steps in sorted(tried)
-    ]  # fmt: skip
+    ]
     return table.as_markdown(["steps a pass", "ms/step", "ps/site"], body, [True] * 3)
 
 
@@ -171,19 +174,25 @@ def counter_lines(model):
         ("generator", lambda row, n: row.get("generator") or "minstd"),
         ("launch", lambda row, n: launch_in_words(model, row)),
         ("us", lambda row, n: table.significant(row["microseconds"], 3)),
-        (f"DRAM read + written, B/{part}", lambda row, n: f"{of(row['dram_read_bytes'], n, 1, 2)} + {of(row['dram_written_bytes'], n, 1, 2)}"),
+        (
+            f"DRAM read + written, B/{part}",
+            lambda row, n: f"{of(row['dram_read_bytes'], n, 1, 2)} + {of(row['dram_written_bytes'], n, 1, 2)}",
+        ),
         ("DRAM, % of peak", lambda row, n: f"{row['dram_percent']:.0f}"),
         ("L2, % of peak", lambda row, n: f"{row['l2_percent']:.0f}"),
         *((heading, lambda row, n, key=key: f"{row[key]:.0f}") for heading, key in hits),
         ("sectors a load", lambda row, n: of(row["load_sectors"], row["load_requests"])),
         ("sectors a store", lambda row, n: of(row["store_sectors"], row["store_requests"])),
-        ("bank conflicts, % of shared accesses", lambda row, n: of(row["shared_bank_conflicts"], row["shared_wavefronts"], 100, 0)),
+        (
+            "bank conflicts, % of shared accesses",
+            lambda row, n: of(row["shared_bank_conflicts"], row["shared_wavefronts"], 100, 0),
+        ),
         (f"thread instructions a {part}", lambda row, n: of(row["warp_instructions"], n, 32, 0)),
         ("issue slots used, %", lambda row, n: f"{row['issue_percent']:.0f}"),
         ("warps on an SM, of 64", lambda row, n: f"{row['warps_per_sm']:.0f}"),
         ("registers", lambda row, n: f"{row['registers']:.0f}"),
         ("waits most for", lambda row, n: largest_stall(row)),
-    ]  # fmt: skip
+    ]
 
 
 def launch_in_words(model, row):
@@ -234,15 +243,28 @@ def spin_glass_sizes(folder, *wished):
 
 def kinds():
     """{what a marker names: its function of the folder and of the marker's other words}"""
-    own = (comparison, shapes, passes, figure4, counters, spin_glass, spin_glass_launches, spin_glass_counters,
-           spin_glass_sizes)  # fmt: skip
-    return {kind.__name__: kind for kind in own} | {
-        "generators": generators.markdown,
-        "amsc_targets": words.targets_markdown,
-        "amsc_published": words.published_markdown,
-        "amsc_kernels": words.kernels_markdown,
-        "first_table": way_in.markdown,
-    } | offered("TABLES")
+    own = (
+        comparison,
+        shapes,
+        passes,
+        figure4,
+        counters,
+        spin_glass,
+        spin_glass_launches,
+        spin_glass_counters,
+        spin_glass_sizes,
+    )
+    return (
+        {kind.__name__: kind for kind in own}
+        | {
+            "generators": generators.markdown,
+            "amsc_targets": words.targets_markdown,
+            "amsc_published": words.published_markdown,
+            "amsc_kernels": words.kernels_markdown,
+            "first_table": way_in.markdown,
+        }
+        | offered("TABLES")
+    )
 
 
 def render(root, what):

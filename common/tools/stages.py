@@ -109,7 +109,9 @@ def models_of(folder):
     text = (folder / "CMakeLists.txt").read_text()
     names = []
     for name in re.findall(r"psflip_add_stage\((\w+|\$\{model\})", text):
-        names += re.findall(r"\w+", re.search(r"foreach\(model IN ITEMS ([\w ]+)\)", text)[1]) if "$" in name else [name]
+        names += (
+            re.findall(r"\w+", re.search(r"foreach\(model IN ITEMS ([\w ]+)\)", text)[1]) if "$" in name else [name]
+        )
     return [model for name in names for model in MODELS if model.name == name]
 
 

@@ -32,8 +32,7 @@ def best_of(row):
 
 
 def word_launch(values):
-    """'k = 64, cluster 8': the launch of a kernel whose words hold k samples. All replicas at once is not worth a word.
-    """
+    """'k = 64, cluster 8': the launch of a kernel whose words hold k samples. All replicas at once is not worth a word."""
     parts = [("samples_per_word", "k = {}"), ("threads", "{} threads"), ("cluster", "cluster {}")]
     if values["replicas_together"] != values["replicas"]:
         parts.append(("replicas_together", "{} at once"))
@@ -238,8 +237,7 @@ class Writer:
 
 
 def aligned_line(cells, widths, numbers):
-    padded = [text.rjust(width) if number else text.ljust(width)
-              for text, width, number in zip(cells, widths, numbers)]  # fmt: skip
+    padded = [text.rjust(width) if number else text.ljust(width) for text, width, number in zip(cells, widths, numbers)]
     return "  ".join(padded).rstrip()
 
 

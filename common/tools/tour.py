@@ -105,8 +105,14 @@ def comparisons(folder, before, options):
         if not is_there(options.builder, stages.stage_of(folder, model, options.build_dir)):
             print(f"Not measured: CMake left {folder.name} out; {options.builder.log} says why.")
             continue
-        arguments = ["--model", model.name.replace("_", "-"), "--device", options.device,
-                     "--stages", ",".join([*numbers, folder.name[:2]])]  # fmt: skip
+        arguments = [
+            "--model",
+            model.name.replace("_", "-"),
+            "--device",
+            options.device,
+            "--stages",
+            ",".join([*numbers, folder.name[:2]]),
+        ]
         own = compare.parse_options(arguments)
         own.builder = options.builder
         yield Comparison(model, own)
@@ -159,7 +165,7 @@ def show_stage(folder, before, options, reader):
         show_measured(folder, before, options)
         if guess:
             print(f"You predicted: {guess}")
-    print(f"\nWhy: {folder.name}/README.md, from \"Measured\" on. Next: {folder.name}/exercises.md.")
+    print(f'\nWhy: {folder.name}/README.md, from "Measured" on. Next: {folder.name}/exercises.md.')
     reader.ask("Enter: the next stage; q: stop")
 
 

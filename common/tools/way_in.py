@@ -80,9 +80,15 @@ class Place:
             log.write(f"$ {' '.join(command)}\n")
             log.flush()
             with subprocess.Popen(
-                command, cwd=cwd or self.folder, env=self.environment, stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE, stderr=log, text=True, start_new_session=True
-            ) as process:  # fmt: skip
+                command,
+                cwd=cwd or self.folder,
+                env=self.environment,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                text=True,
+                start_new_session=True,
+            ) as process:
                 try:
                     for line in process.stdout:
                         log.write(line)
@@ -168,8 +174,15 @@ def machine():
     return {"cores": len(os.sched_getaffinity(0)), "cpu": names[0] if names else "unknown", "gpus": gpus}
 
 
-COLUMNS = [("first row", "first_row"), ("2D table", "first_table"), ("both tables", "both_tables"), ("end", "end"),
-           ("core seconds", "core_seconds"), ("steps", "steps"), ("objects", "objects")]  # fmt: skip
+COLUMNS = [
+    ("first row", "first_row"),
+    ("2D table", "first_table"),
+    ("both tables", "both_tables"),
+    ("end", "end"),
+    ("core seconds", "core_seconds"),
+    ("steps", "steps"),
+    ("objects", "objects"),
+]
 HEADINGS = ["what", "nvcc", *(title for title, _ in COLUMNS)]
 NUMBERS = [False, False, *[True] * len(COLUMNS)]
 
@@ -185,8 +198,10 @@ def cells(row):
 def summary(result):
     on = result["machine"]
     gpus = ", ".join(on["gpus"]) or "no GPU"
-    return (f"Seconds from the call on {on['cores']} cores of {on['cpu']}, {gpus}, packages installed; "
-            f"commit {result['commit'][:12]}, `{result['command']}` on {result['date']}.")  # fmt: skip
+    return (
+        f"Seconds from the call on {on['cores']} cores of {on['cpu']}, {gpus}, packages installed; "
+        f"commit {result['commit'][:12]}, `{result['command']}` on {result['date']}."
+    )
 
 
 def markdown(folder):
@@ -199,12 +214,21 @@ def options_of(arguments):
     parser = Parser(prog="common/tools/first_table", description=__doc__)
     parts = "; ".join(f"{name}: {what}" for name, what in PARTS.items())
     parser.add_argument("--parts", default=",".join(PARTS), metavar="NAME,...", help=f"what is measured. {parts}")
-    parser.add_argument("--nvcc", choices=["both", "with", "without"], default="both",
-                        help="whether it is on the PATH (default: both, if it is there now)")  # fmt: skip
+    parser.add_argument(
+        "--nvcc",
+        choices=["both", "with", "without"],
+        default="both",
+        help="whether it is on the PATH (default: both, if it is there now)",
+    )
     parser.add_argument("--commit", default="HEAD", help="what is cloned (default: HEAD; never what is not committed)")
     parser.add_argument("--folder", type=Path, help="clone into folders in this one, not in /tmp")
-    parser.add_argument("--json", type=new_file, metavar="FILE", help="write the results; rows of a FILE that is there, "
-                        "of the same commit and machine, stay unless they are measured again")  # fmt: skip
+    parser.add_argument(
+        "--json",
+        type=new_file,
+        metavar="FILE",
+        help="write the results; rows of a FILE that is there, "
+        "of the same commit and machine, stay unless they are measured again",
+    )
     parser.add_argument("--repository", type=Path, default=ROOT, help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
     options.parts = options.parts.split(",")

@@ -1,7 +1,8 @@
 """Runs the program `spin_glass` as a user would, with right and wrong input.
 
-    program_test.py <path of spin_glass>
+program_test.py <path of spin_glass>
 """
+
 import csv
 import functools
 import json
@@ -142,15 +143,17 @@ class Refusals(InFolder):
 
     @of_the_program
     def test_exhausted_streams(self):
-        period = 2 ** 31 - 2
+        period = 2**31 - 2
         self.assert_refused("--sweeps", period // 4 + 1, names=period // 4)
         self.assert_refused("--sweeps", period // 5 + 1, "--replicas", 5, names="repeat")
 
     def test_memory(self):
-        for problem in (["--size", 1624, "--samples", 1000],
-                        ["--size", 1624, "--samples", 1 << 24, "--replicas", 1 << 24],
-                        ["--size", 4, "--replicas", 1 << 24],
-                        ["--sweeps", 10 ** 11, "--generator", "mt19937", "--measure", "every:1"]):
+        for problem in (
+            ["--size", 1624, "--samples", 1000],
+            ["--size", 1624, "--samples", 1 << 24, "--replicas", 1 << 24],
+            ["--size", 4, "--replicas", 1 << 24],
+            ["--sweeps", 10**11, "--generator", "mt19937", "--measure", "every:1"],
+        ):
             done = run(*problem)
             self.assert_refused(*problem, names="needs")
             self.assertRegex(done.stderr.decode(), r"needs [0-9.e+]+ .B of memory; the machine has [0-9.]+ .B\n")
@@ -162,8 +165,12 @@ class Refusals(InFolder):
             self.assert_refused("--threads", number, names=number)
             self.assert_refused("--sites-per-thread", number, names=number)
         if is_reference():
-            for option, value in (("--indexing", "standard"), ("--load", "plain"), ("--threads", 32),
-                                  ("--sites-per-thread", 1)):
+            for option, value in (
+                ("--indexing", "standard"),
+                ("--load", "plain"),
+                ("--threads", 32),
+                ("--sites-per-thread", 1),
+            ):
                 self.assert_refused(option, value, names=option)
         if stage().startswith("04_"):
             self.assert_refused("--indexing", "bitwise", "--size", 12, names="power of two")
@@ -244,8 +251,9 @@ class Refusals(InFolder):
         for option in ("--output", "--averages", "--correlations", "--write-couplings"):
             others = [] if option == "--output" else ["--output", self.folder / "other.csv"]
             for sweeps in (1, 2000):
-                done = run("--size", 4, "--sweeps", sweeps, "--measure", "every:1", option, "/dev/full", *others,
-                           "--json")
+                done = run(
+                    "--size", 4, "--sweeps", sweeps, "--measure", "every:1", option, "/dev/full", *others, "--json"
+                )
                 self.assertEqual(done.returncode, 2, done)
                 self.assertRegex(done.stderr.decode(), r"\Aspin_glass: /dev/full: [^\n]+\n\Z")
                 self.assertEqual(self.snapshot(), {})
@@ -253,12 +261,32 @@ class Refusals(InFolder):
 
 # A run that measures all there is, with an odd number of samples a stream and a last measuring time of its own.
 def long_run(sweeps=1500, measure="log:3"):
-    return ["--size", 6, "--sweeps", sweeps, "--samples", 21, "--samples-per-stream", 5, "--replicas", 3, "--measure",
-            measure]
+    return [
+        "--size",
+        6,
+        "--sweeps",
+        sweeps,
+        "--samples",
+        21,
+        "--samples-per-stream",
+        5,
+        "--replicas",
+        3,
+        "--measure",
+        measure,
+    ]
 
 
-OUTPUTS = ["--output", "states.csv", "--averages", "averages.json", "--correlations", "c4.csv", "--write-couplings",
-           *(f"couplings.{i}" for i in range(21))]
+OUTPUTS = [
+    "--output",
+    "states.csv",
+    "--averages",
+    "averages.json",
+    "--correlations",
+    "c4.csv",
+    "--write-couplings",
+    *(f"couplings.{i}" for i in range(21)),
+]
 
 
 class LongRuns(InFolder):
@@ -268,8 +296,13 @@ class LongRuns(InFolder):
     place = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
 
     def start(self, *arguments, folder=None, **others):
-        return subprocess.Popen([PROGRAM, *map(str, arguments)], cwd=folder or self.folder, stdout=subprocess.PIPE,
-                                stderr=subprocess.PIPE, **others)
+        return subprocess.Popen(
+            [PROGRAM, *map(str, arguments)],
+            cwd=folder or self.folder,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            **others,
+        )
 
     def run_there(self, *arguments, folder=None, **others):
         with self.start(*arguments, folder=folder, **others) as process:
@@ -351,11 +384,15 @@ class LongRuns(InFolder):
     @of_the_program
     def test_signals_end_it_well(self):
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-            code, out, err = self.interrupt(*long_run(10 ** 8), *OUTPUTS, "--checkpoint", "c", "--json", sent=number,
-                                            after="c.rows")
+            code, out, err = self.interrupt(
+                *long_run(10**8), *OUTPUTS, "--checkpoint", "c", "--json", sent=number, after="c.rows"
+            )
             self.assertEqual((code, out), (128 + number, ""))
-            self.assertRegex(err, rf"\Aspin_glass: ended by signal {int(number)} after \d+ of 100000000 sweeps; "
-                                  r"--resume c continues\n\Z")
+            self.assertRegex(
+                err,
+                rf"\Aspin_glass: ended by signal {int(number)} after \d+ of 100000000 sweeps; "
+                r"--resume c continues\n\Z",
+            )
             self.assertEqual(set(self.files()), {"c", "c.rows"})
             done = int(err.split(" after ")[1].split()[0])
             expected, answer = self.uninterrupted(*long_run(done + 500), *OUTPUTS)
@@ -367,8 +404,9 @@ class LongRuns(InFolder):
 
     @of_the_program
     def test_without_checkpoint_a_signal_ends_it_at_once(self):
-        code, _, _ = self.interrupt("--size", 6, "--sweeps", 10 ** 8, "--output", "a.csv", sent=signal.SIGTERM,
-                                    after="a.csv.psflip.part")
+        code, _, _ = self.interrupt(
+            "--size", 6, "--sweeps", 10**8, "--output", "a.csv", sent=signal.SIGTERM, after="a.csv.psflip.part"
+        )
         self.assertEqual(code, -signal.SIGTERM)
         self.succeed("--size", 6, "--output", "a.csv")
         self.assertEqual(set(self.files()), {"a.csv"})  # what was left is gone
@@ -397,12 +435,19 @@ class LongRuns(InFolder):
         self.assertGreater(longer["seconds"], short["seconds"])
 
     def test_resumed_on_another_launch(self):
-        launches = {"04_checkerboard": [["--indexing", "bitwise"], ["--threads", 33]],
-                    "05_sliced": [["--indexing", "standard-grid"], ["--sites-per-thread", 2, "--load", "plain"]],
-                    "06_prng": [["--indexing", "standard"], ["--indexing", "bitwise"], ["--sites-per-thread", 4]],
-                    "07_amsc": [["--kernel", "update"], ["--kernel", "wide"], ["--kernel", "fused"],
-                                ["--kernel", "resident", "--cluster", 2], ["--kernel", "small", "--cluster", 3]],
-                    "08_mpi": [["--transport", "staged"], ["--transport", "peer"], ["--kernel", "wide"]]}
+        launches = {
+            "04_checkerboard": [["--indexing", "bitwise"], ["--threads", 33]],
+            "05_sliced": [["--indexing", "standard-grid"], ["--sites-per-thread", 2, "--load", "plain"]],
+            "06_prng": [["--indexing", "standard"], ["--indexing", "bitwise"], ["--sites-per-thread", 4]],
+            "07_amsc": [
+                ["--kernel", "update"],
+                ["--kernel", "wide"],
+                ["--kernel", "fused"],
+                ["--kernel", "resident", "--cluster", 2],
+                ["--kernel", "small", "--cluster", 3],
+            ],
+            "08_mpi": [["--transport", "staged"], ["--transport", "peer"], ["--kernel", "wide"]],
+        }
         for generator in GENERATORS if has_all_generators() else GENERATORS[:1]:
             problem = ["--size", 8, "--samples", 3, "--generator", generator]
             expected = result(*problem, "--sweeps", 300)["hash"]
@@ -418,8 +463,20 @@ class LongRuns(InFolder):
 
     @of_the_program
     def test_outputs_may_move(self):
-        self.succeed("--size", 4, "--samples", 2, "--output", "a.csv", "--averages", "b.csv", "--checkpoint", "c",
-                     "--measure", "log")
+        self.succeed(
+            "--size",
+            4,
+            "--samples",
+            2,
+            "--output",
+            "a.csv",
+            "--averages",
+            "b.csv",
+            "--checkpoint",
+            "c",
+            "--measure",
+            "log",
+        )
         other = self.folder / "other"
         other.mkdir()
         for name in ("c", "c.rows"):
@@ -444,7 +501,7 @@ class LongRuns(InFolder):
 
     @of_the_program
     def test_two_at_a_time(self):
-        with self.start("--size", 4, "--sweeps", 10 ** 9 // 4, "--checkpoint", "c") as process:
+        with self.start("--size", 4, "--sweeps", 10**9 // 4, "--checkpoint", "c") as process:
             try:
                 while not (self.folder / "c").exists():
                     time.sleep(0.01)
@@ -458,11 +515,15 @@ class LongRuns(InFolder):
     def test_damaged_and_foreign(self):
         self.succeed("--size", 4, "--samples", 2, "--output", "a.csv", "--checkpoint", "c", "--measure", "log")
         good = (self.folder / "c").read_bytes()
-        for content, complaint in ((b"", "not a checkpoint"), (b"hello\n" * 100, "not a checkpoint"),
-                                   (good[:-1], "damaged"), (good + b"\0", "damaged"), (good[:1000], "damaged"),
-                                   (good[:8] + b"\2" + good[9:], "version 2"),
-                                   *((good[:i] + bytes([good[i] ^ 4]) + good[i + 1:], "c: ")
-                                     for i in random.sample(range(len(good)), 20))):
+        for content, complaint in (
+            (b"", "not a checkpoint"),
+            (b"hello\n" * 100, "not a checkpoint"),
+            (good[:-1], "damaged"),
+            (good + b"\0", "damaged"),
+            (good[:1000], "damaged"),
+            (good[:8] + b"\2" + good[9:], "version 2"),
+            *((good[:i] + bytes([good[i] ^ 4]) + good[i + 1 :], "c: ") for i in random.sample(range(len(good)), 20)),
+        ):
             (self.folder / "c").write_bytes(content)
             self.refused("--resume", "c", names=complaint)
         (self.folder / "c").write_bytes(good)
@@ -480,11 +541,24 @@ class LongRuns(InFolder):
     @of_the_program
     def test_contradictions(self):
         self.succeed("--size", 4, "--samples", 2, "--checkpoint", "c", "--write-couplings", "a.rudy", "b.rudy")
-        for option, value in (("--size", 6), ("--temperature", 2), ("--beta", 2), ("--samples", 3), ("--replicas", 2),
-                              ("--samples-per-stream", 1), ("--seed", 43), ("--start", "ordered"),
-                              ("--ferromagnetic-fraction", 0.6), ("--measure", "log"), ("--output", "a.csv"),
-                              ("--correlations", "a.csv"), ("--checkpoint", "d"), ("--generator", "philox"),
-                              ("--couplings", "a.rudy"), ("--sweeps", 99)):
+        for option, value in (
+            ("--size", 6),
+            ("--temperature", 2),
+            ("--beta", 2),
+            ("--samples", 3),
+            ("--replicas", 2),
+            ("--samples-per-stream", 1),
+            ("--seed", 43),
+            ("--start", "ordered"),
+            ("--ferromagnetic-fraction", 0.6),
+            ("--measure", "log"),
+            ("--output", "a.csv"),
+            ("--correlations", "a.csv"),
+            ("--checkpoint", "d"),
+            ("--generator", "philox"),
+            ("--couplings", "a.rudy"),
+            ("--sweeps", 99),
+        ):
             self.refused("--resume", "c", option, value, names=f"{option} is {value}")
         self.succeed("--resume", "c", "--size", 4, "--temperature", 1.1, "--seed", 42, "--checkpoint", "./c")
 
@@ -503,16 +577,19 @@ class LongRuns(InFolder):
     @of_the_program
     def test_full_disk(self):
         """Files cannot grow beyond a limit: one line, and the last checkpoint is good."""
+
         def limit(size):
             def set_limit():
                 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
                 resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+
             return set_limit
 
         problem = ["--size", 4, "--samples", 8, "--sweeps", 3000, "--measure", "every:5"]
         expected, answer = self.uninterrupted(*problem, "--output", "states.csv")
-        full = self.run_there(*problem, "--output", "states.csv", "--checkpoint", "c", "--checkpoint-every", 100,
-                              preexec_fn=limit(60000))
+        full = self.run_there(
+            *problem, "--output", "states.csv", "--checkpoint", "c", "--checkpoint-every", 100, preexec_fn=limit(60000)
+        )
         self.assertEqual(full[0], 2)
         self.assertRegex(full[2], r"\Aspin_glass: [^\n]+cannot be written: File too large\n\Z")
         self.assertEqual(set(self.files()), {"c", "c.rows"})
@@ -533,8 +610,9 @@ class LongRuns(InFolder):
     @of_the_program
     def test_progress_on_a_terminal(self):
         ours, theirs = pty.openpty()
-        with subprocess.Popen([PROGRAM, "--size", "4", "--sweeps", "100000000"], stdout=subprocess.DEVNULL,
-                              stderr=theirs) as process:
+        with subprocess.Popen(
+            [PROGRAM, "--size", "4", "--sweeps", "100000000"], stdout=subprocess.DEVNULL, stderr=theirs
+        ) as process:
             os.close(theirs)
             text = b""
             while b" left" not in text:
@@ -552,15 +630,38 @@ class LongRuns(InFolder):
 class Runs(InFolder):
     def test_hashes(self):
         """Computed with a separate program that shares no line with psFlip; every stage gives them."""
+
         def said(*arguments):
             answer = result(*arguments)
             return answer["hash"], answer["magnetisation"], answer["energy"]
 
-        self.assertEqual(said("--size", 4, "--sweeps", 10, "--samples", 3, "--replicas", 2, "--samples-per-stream", 2),
-                         ("8f854789065897e5", 4, -628))
-        self.assertEqual(said("--size", 6, "--beta", 0.5, "--sweeps", 3, "--samples", 2, "--replicas", 5,
-                              "--samples-per-stream", 1, "--seed", 7, "--ferromagnetic-fraction", 0.7,
-                              "--start", "ordered"), ("5f27477ecf4fe582", 690, -3024))
+        self.assertEqual(
+            said("--size", 4, "--sweeps", 10, "--samples", 3, "--replicas", 2, "--samples-per-stream", 2),
+            ("8f854789065897e5", 4, -628),
+        )
+        self.assertEqual(
+            said(
+                "--size",
+                6,
+                "--beta",
+                0.5,
+                "--sweeps",
+                3,
+                "--samples",
+                2,
+                "--replicas",
+                5,
+                "--samples-per-stream",
+                1,
+                "--seed",
+                7,
+                "--ferromagnetic-fraction",
+                0.7,
+                "--start",
+                "ordered",
+            ),
+            ("5f27477ecf4fe582", 690, -3024),
+        )
         self.assertEqual(said("--size", 8, "--sweeps", 4), ("450cfbd6984c93fe", -70, -3204))
 
     def test_hashes_of_all_generators(self):
@@ -570,34 +671,85 @@ class Runs(InFolder):
                 self.assertEqual(result("--size", 8, "--sweeps", 4, "--generator", generator)["hash"], expected)
 
     def test_hashes_of_all_launches(self):
-        launches = {"04_checkerboard": [["--indexing", "standard"], ["--indexing", "bitwise"], ["--threads", 33]],
-                    "05_sliced": [["--indexing", "sliced-grid"], ["--indexing", "standard-grid"], ["--load", "texture"],
-                                  ["--sites-per-thread", 2, "--load", "plain"]],
-                    "06_prng": [["--indexing", "standard"], ["--indexing", "bitwise"], ["--sites-per-thread", 4]]}
+        launches = {
+            "04_checkerboard": [["--indexing", "standard"], ["--indexing", "bitwise"], ["--threads", 33]],
+            "05_sliced": [
+                ["--indexing", "sliced-grid"],
+                ["--indexing", "standard-grid"],
+                ["--load", "texture"],
+                ["--sites-per-thread", 2, "--load", "plain"],
+            ],
+            "06_prng": [["--indexing", "standard"], ["--indexing", "bitwise"], ["--sites-per-thread", 4]],
+        }
         for launch in launches.get(stage(), []):
             answer = result("--size", 8, "--sweeps", 4, *launch)
             self.assertEqual(answer["hash"], "450cfbd6984c93fe", launch)
             self.assertEqual(answer["launch"][launch[0][2:].replace("-", "_")], launch[1])
 
     def test_json_says_the_whole_problem(self):
-        answer = result("--size", 6, "--beta", 0.25, "--sweeps", 3, "--samples", 2, "--replicas", 3, "--seed", 7,
-                        "--samples-per-stream", 5, "--start", "ordered", "--ferromagnetic-fraction", 0.75,
-                        "--measure", "every:2")
+        answer = result(
+            "--size",
+            6,
+            "--beta",
+            0.25,
+            "--sweeps",
+            3,
+            "--samples",
+            2,
+            "--replicas",
+            3,
+            "--seed",
+            7,
+            "--samples-per-stream",
+            5,
+            "--start",
+            "ordered",
+            "--ferromagnetic-fraction",
+            0.75,
+            "--measure",
+            "every:2",
+        )
         self.assertEqual(answer["program"], "spin_glass")
         self.assertEqual(answer["stage"], stage())
         couplings_hash = answer["problem"].pop("couplings_hash")
         self.assertRegex(couplings_hash, r"\A[0-9a-f]{16}\Z")
-        self.assertEqual(answer["problem"], {
-            "size": 6, "beta": 0.25, "temperature": 4.0, "sweeps": 3, "samples": 2, "replicas": 3,
-            "samples_per_stream": 5, "generator": "minstd", "seed": 7, "start": "ordered",
-            "ferromagnetic_fraction": 0.75, "couplings": None, "measure": "every:2"})
-        self.assertEqual(set(answer["launch"]), {"indexing", "load", "threads", "sites_per_thread", "kernel",
-                                                 "samples_per_word", "cluster", "replicas_together", "transport"})
+        self.assertEqual(
+            answer["problem"],
+            {
+                "size": 6,
+                "beta": 0.25,
+                "temperature": 4.0,
+                "sweeps": 3,
+                "samples": 2,
+                "replicas": 3,
+                "samples_per_stream": 5,
+                "generator": "minstd",
+                "seed": 7,
+                "start": "ordered",
+                "ferromagnetic_fraction": 0.75,
+                "couplings": None,
+                "measure": "every:2",
+            },
+        )
+        self.assertEqual(
+            set(answer["launch"]),
+            {
+                "indexing",
+                "load",
+                "threads",
+                "sites_per_thread",
+                "kernel",
+                "samples_per_word",
+                "cluster",
+                "replicas_together",
+                "transport",
+            },
+        )
         self.assertEqual(answer["device"]["index"], 0)
         self.assertIn(answer["device"]["platform"], ("gpu", "cpu", "reference"))
         self.assertNotEqual(answer["device"]["name"], "")
         self.assertGreater(answer["seconds"], 0)
-        spins = 2 * 3 * 6 ** 3
+        spins = 2 * 3 * 6**3
         self.assertAlmostEqual(answer["ps_per_flip"], answer["seconds"] * 1e12 / (3 * spins))
         self.assertAlmostEqual(answer["energy_per_site"], answer["energy"] / spins)
         self.assertAlmostEqual(answer["magnetisation_per_site"], answer["magnetisation"] / spins)
@@ -610,10 +762,24 @@ class Runs(InFolder):
     def test_defaults(self):
         answer = result()
         answer["problem"].pop("couplings_hash")
-        self.assertEqual(answer["problem"], {
-            "size": 16, "beta": 1 / 1.1, "temperature": 1.1, "sweeps": 100, "samples": 1, "replicas": 4,
-            "samples_per_stream": 32, "generator": "minstd", "seed": 42, "start": "random",
-            "ferromagnetic_fraction": 0.5, "couplings": None, "measure": "end"})
+        self.assertEqual(
+            answer["problem"],
+            {
+                "size": 16,
+                "beta": 1 / 1.1,
+                "temperature": 1.1,
+                "sweeps": 100,
+                "samples": 1,
+                "replicas": 4,
+                "samples_per_stream": 32,
+                "generator": "minstd",
+                "seed": 42,
+                "start": "random",
+                "ferromagnetic_fraction": 0.5,
+                "couplings": None,
+                "measure": "end",
+            },
+        )
 
     def test_temperature_and_beta_are_the_same_thing(self):
         cold = result("--size", 4, "--temperature", 0.5)
@@ -624,8 +790,24 @@ class Runs(InFolder):
 
     def test_beta_zero_flips_every_spin_in_every_sweep(self):
         for generator in GENERATORS if is_reference() else GENERATORS[:1]:
-            answer = result("--size", 6, "--beta", 0, "--sweeps", 3, "--measure", "every:1", "--start", "ordered",
-                            "--ferromagnetic-fraction", 1, "--samples", 33, "--generator", generator)
+            answer = result(
+                "--size",
+                6,
+                "--beta",
+                0,
+                "--sweeps",
+                3,
+                "--measure",
+                "every:1",
+                "--start",
+                "ordered",
+                "--ferromagnetic-fraction",
+                1,
+                "--samples",
+                33,
+                "--generator",
+                generator,
+            )
             self.assertEqual([row["m"] for row in answer["averages"]], [1, -1, 1, -1])
             self.assertEqual({row["e"] for row in answer["averages"]}, {-3})
             self.assertEqual({row["m_error"] for row in answer["averages"]}, {0})  # two groups
@@ -664,10 +846,34 @@ class Runs(InFolder):
     def test_help(self):
         done = run("--help")
         self.assertEqual((done.returncode, done.stderr), (0, b""))
-        for option in ("size", "temperature", "beta", "sweeps", "samples", "replicas", "samples-per-stream",
-                       "generator", "seed", "start", "ferromagnetic-fraction", "couplings", "write-couplings",
-                       "measure", "output", "averages", "correlations", "checkpoint", "checkpoint-every", "resume", "device", "indexing", "load", "threads", "sites-per-thread",
-                       "json"):
+        for option in (
+            "size",
+            "temperature",
+            "beta",
+            "sweeps",
+            "samples",
+            "replicas",
+            "samples-per-stream",
+            "generator",
+            "seed",
+            "start",
+            "ferromagnetic-fraction",
+            "couplings",
+            "write-couplings",
+            "measure",
+            "output",
+            "averages",
+            "correlations",
+            "checkpoint",
+            "checkpoint-every",
+            "resume",
+            "device",
+            "indexing",
+            "load",
+            "threads",
+            "sites-per-thread",
+            "json",
+        ):
             self.assertIn(f"--{option} ", done.stdout.decode())
 
     def test_couplings_survive_files(self):
@@ -706,22 +912,58 @@ class Runs(InFolder):
     def test_energy_is_that_of_the_edges(self):
         """Ordered start: every state has the energy - sum J, counted from the written file."""
         path, table = self.folder / "a.rudy", self.folder / "t.csv"
-        answer = result("--size", 6, "--sweeps", 0, "--start", "ordered", "--replicas", 1, "--write-couplings", path,
-                        "--output", table)
+        answer = result(
+            "--size",
+            6,
+            "--sweeps",
+            0,
+            "--start",
+            "ordered",
+            "--replicas",
+            1,
+            "--write-couplings",
+            path,
+            "--output",
+            table,
+        )
         self.assertEqual(answer["energy"], -sum(edges(path).values()))
         self.assertEqual(int(read_csv(table)[1][0]["energy"]), answer["energy"])
 
     def test_known_ground_states(self):
         for name, ground in (("J4_mt1000", -110), ("J4_mt1001", -112), ("J4_mt1002", -114)):
             table = self.folder / "t.csv"
-            result("--couplings", INSTANCES / f"{name}.rudy", "--temperature", 0.5, "--replicas", 16, "--sweeps", 400,
-                   "--measure", "every:10", "--output", table)
+            result(
+                "--couplings",
+                INSTANCES / f"{name}.rudy",
+                "--temperature",
+                0.5,
+                "--replicas",
+                16,
+                "--sweeps",
+                400,
+                "--measure",
+                "every:10",
+                "--output",
+                table,
+            )
             self.assertEqual(min(int(row["energy"]) for row in read_csv(table)[1]), ground)
 
     def test_tables(self):
         """Rows of states agree with the averages, in both formats, and say the whole problem."""
-        problem = ["--size", 4, "--sweeps", 8, "--samples", 5, "--samples-per-stream", 2, "--replicas", 3,
-                   "--measure", "log"]
+        problem = [
+            "--size",
+            4,
+            "--sweeps",
+            8,
+            "--samples",
+            5,
+            "--samples-per-stream",
+            2,
+            "--replicas",
+            3,
+            "--measure",
+            "log",
+        ]
         states, averages = self.folder / "s.csv", self.folder / "a.csv"
         answer = result(*problem, "--output", states, "--averages", averages)
         for path in (states, averages):
@@ -730,8 +972,10 @@ class Runs(InFolder):
                 self.assertEqual(header[key], answer[key], path)
 
         rows = read_csv(states)[1]
-        self.assertEqual([(int(row["sweep"]), int(row["sample"]), int(row["replica"])) for row in rows],
-                         [(t, s, r) for t in (0, 1, 2, 4, 8) for s in range(5) for r in range(3)])
+        self.assertEqual(
+            [(int(row["sweep"]), int(row["sample"]), int(row["replica"])) for row in rows],
+            [(t, s, r) for t in (0, 1, 2, 4, 8) for s in range(5) for r in range(3)],
+        )
         for row in rows:  # overlaps with the replicas of higher number, and no others
             self.assertEqual([row[f"overlap_{b}"] != "" for b in (1, 2)], [b > int(row["replica"]) for b in (1, 2)])
         last = [row for row in rows if row["sweep"] == "8"]
@@ -748,9 +992,17 @@ class Runs(InFolder):
             groups = [(2, sum(values[:2]) / 2), (2, sum(values[2:4]) / 2), (1, values[4])]
             return mean, (1.5 * sum((n / 5 * (x - mean)) ** 2 for n, x in groups)) ** 0.5
 
-        energies = [sum(int(row["energy"]) for row in last[3 * s:3 * s + 3]) / 3 / 64 for s in range(5)]
-        overlaps = [sum((int(row[f"overlap_{b}"]) / 64) ** 2 for row in last[3 * s:3 * s + 3] for b in (1, 2)
-                        if row[f"overlap_{b}"]) / 3 for s in range(5)]
+        energies = [sum(int(row["energy"]) for row in last[3 * s : 3 * s + 3]) / 3 / 64 for s in range(5)]
+        overlaps = [
+            sum(
+                (int(row[f"overlap_{b}"]) / 64) ** 2
+                for row in last[3 * s : 3 * s + 3]
+                for b in (1, 2)
+                if row[f"overlap_{b}"]
+            )
+            / 3
+            for s in range(5)
+        ]
         for name, values in (("e", energies), ("q2", overlaps)):
             mean, error = mean_and_error(values)
             self.assertAlmostEqual(float(table[-1][name]), mean)
@@ -769,14 +1021,21 @@ class Runs(InFolder):
         table, averages = self.folder / "c.csv", self.folder / "a.csv"
         problem = ["--size", 8, "--samples", 6, "--samples-per-stream", 1, "--measure", "log"]
         answer = result(*problem, "--start", "ordered", "--sweeps", 0, "--correlations", table)
-        self.assertEqual([(int(row["sweep"]), int(row["r"]), float(row["c4"]), float(row["c4_error"]))
-                          for row in read_csv(table)[1]], [(0, r, 1, 0) for r in range(5)])
+        self.assertEqual(
+            [
+                (int(row["sweep"]), int(row["r"]), float(row["c4"]), float(row["c4_error"]))
+                for row in read_csv(table)[1]
+            ],
+            [(0, r, 1, 0) for r in range(5)],
+        )
         self.assertEqual(answer["averages"][0]["xi_12"], (1 + 4 + 9 + 8) / (1 + 2 + 3 + 2))
 
         answer = result(*problem, "--sweeps", 64, "--correlations", table, "--averages", averages)
         rows = read_csv(table)[1]
-        self.assertEqual([(int(row["sweep"]), int(row["r"])) for row in rows],
-                         [(t, r) for t in (0, 1, 2, 4, 8, 16, 32, 64) for r in range(5)])
+        self.assertEqual(
+            [(int(row["sweep"]), int(row["r"])) for row in rows],
+            [(t, r) for t in (0, 1, 2, 4, 8, 16, 32, 64) for r in range(5)],
+        )
         c4 = {(int(row["sweep"]), int(row["r"])): float(row["c4"]) for row in rows}
         self.assertEqual([c4[t, 0] for t in (0, 64)], [1, 1])
         self.assertLess(abs(c4[0, 1]), 0.03)
@@ -784,13 +1043,17 @@ class Runs(InFolder):
         self.assertGreater(c4[64, 1], c4[64, 2])
         self.assertEqual(answer["averages"][0]["xi_12"], None)
         self.assertGreater(answer["averages"][-1]["xi_12"], 1.5)
-        self.assertEqual([float(row["xi_12"] or "nan") for row in read_csv(averages)[1]][1:],
-                         [row["xi_12"] for row in answer["averages"]][1:])
+        self.assertEqual(
+            [float(row["xi_12"] or "nan") for row in read_csv(averages)[1]][1:],
+            [row["xi_12"] for row in answer["averages"]][1:],
+        )
         plain = result(*problem, "--sweeps", 64)
         self.assertEqual(plain["hash"], answer["hash"])
         self.assertNotIn("xi_12", plain["averages"][0])
-        self.assertEqual(run(*problem, "--correlations", table).stdout.decode().splitlines()[-1].count("-"),
-                         run(*problem).stdout.decode().splitlines()[-1].count("-"))
+        self.assertEqual(
+            run(*problem, "--correlations", table).stdout.decode().splitlines()[-1].count("-"),
+            run(*problem).stdout.decode().splitlines()[-1].count("-"),
+        )
 
     def test_one_group_has_no_error_and_one_replica_no_overlap(self):
         table = self.folder / "a.csv"
@@ -818,7 +1081,7 @@ class Runs(InFolder):
     def test_existing_files_are_replaced_whole(self):
         path = self.file("s.csv", b"old" * 100000)
         result("--size", 4, "--output", path)
-        self.assertTrue(path.read_text().startswith("# program: \"spin_glass\"\n"))
+        self.assertTrue(path.read_text().startswith('# program: "spin_glass"\n'))
         self.assertNotIn("old", path.read_text())
         self.assertEqual(list(self.folder.iterdir()), [path])
 

@@ -191,8 +191,7 @@ def ended(run, source, doing):
     if crash:
         if crash["who"] == "host code":
             return Finding(
-                "host code touches device memory",
-                "copy it with cudaMemcpy; only kernels may use device pointers",
+                "host code touches device memory", "copy it with cudaMemcpy; only kernels may use device pointers"
             )
         where = crash["rest"].strip(", ") or "what is no array"
         return Finding(

@@ -16,10 +16,11 @@ import subprocess
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from stages import progress
+
 from lab import cases, diagnose, sandbox, symbols
 from lab.course import WEIGHTS, Task
 from lab.diagnose import Finding, Source
-from stages import progress
 
 # What is judged, in this order. The last three need a GPU.
 PARTS = ("build", "forward", "reversed", "shuffled", "fresh", "races", "memory", "gpu", "sanitizer", "speed")
@@ -237,8 +238,13 @@ class Judge:
         failed = {name: test for name, test in done.items() if test.get("failures")}
         if failed:
             # The one that compares after the fewest steps says most about what is wrong.
-            name, test = min(failed.items(), key=lambda item: ("spins are wrong" not in str(item[1]["failures"]),
-                                                               ".AgreesForEveryLaunch" not in item[0]))  # fmt: skip
+            name, test = min(
+                failed.items(),
+                key=lambda item: (
+                    "spins are wrong" not in str(item[1]["failures"]),
+                    ".AgreesForEveryLaunch" not in item[0],
+                ),
+            )
             finding = diagnose.wrong_bits([failure["failure"] for failure in test["failures"]])
             short = name.split(".")[-1].split("/")[0]
             raise Failed(

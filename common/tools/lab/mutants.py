@@ -21,12 +21,13 @@ import threading
 from dataclasses import dataclass
 from pathlib import Path
 
-from lab.grade import PARTS, grade_update
-from lab.kit import Kit
-from lab.regions import starter
 from models import MAJORITY, MODELS
 from stages import ROOT, Failure, progress, refuse
 from table import as_markdown
+
+from lab.grade import PARTS, grade_update
+from lab.kit import Kit
+from lab.regions import starter
 
 FOLDER = "common/lab/mutants"
 GUIDE = "common/lab/INSTRUCTOR.md"
@@ -57,8 +58,10 @@ def read_mutant(path, root=ROOT):
     values = {key: [] for key in KEYS + OPTIONAL}
     for line in filter(None, path.read_text().split("\n--- ", 1)[0].splitlines()):
         key, colon, value = line.partition(":")
-        expect(colon and key in values and value.strip(),
-               f"'{line}': a line before the diff is 'Key: value' with one of {', '.join(values)}")  # fmt: skip
+        expect(
+            colon and key in values and value.strip(),
+            f"'{line}': a line before the diff is 'Key: value' with one of {', '.join(values)}",
+        )
         values[key].append(value.strip())
     for key in KEYS:
         expect(len(values[key]) == 1, f"it takes one line '{key}: ...', not {len(values[key])}")
@@ -210,8 +213,13 @@ def option_parser():
     parser.error = refuse
     parser.add_argument("names", nargs="*", metavar="MUTANT", help="only these, and fill no table (all of them)")
     parser.add_argument("--check", action="store_true", help="change nothing; exit code 1 if the table is stale, too")
-    parser.add_argument("--build-dir", type=Path, default=ROOT / "build-lab", metavar="DIR",
-                        help="what is compiled once: the 2D model's here, the 3D one's in DIR-3d (build-lab)")  # fmt: skip
+    parser.add_argument(
+        "--build-dir",
+        type=Path,
+        default=ROOT / "build-lab",
+        metavar="DIR",
+        help="what is compiled once: the 2D model's here, the 3D one's in DIR-3d (build-lab)",
+    )
     parser.add_argument("--list", action="store_true", help="only list them")
     return parser
 
@@ -237,8 +245,10 @@ def main(arguments):
         if verdict.problem:
             print(f"{verdict.name}: {verdict.problem}", flush=True)
     wrong = sum(bool(verdict.problem) for verdict in verdicts)
-    print(f"{len(mutants)} mutants, {(len(verdicts) - len(mutants)) // 2} starters and as many solutions: "
-          + (f"{wrong} not as they should be" if wrong else "all as they should be"))  # fmt: skip
+    print(
+        f"{len(mutants)} mutants, {(len(verdicts) - len(mutants)) // 2} starters and as many solutions: "
+        + (f"{wrong} not as they should be" if wrong else "all as they should be")
+    )
     if wrong or options.names:
         return 1 if wrong else 0
 

@@ -12,8 +12,9 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from lab.mutants import apply, read_mutant
 from stages import ROOT, Failure, refuse
+
+from lab.mutants import apply, read_mutant
 
 FILE = "common/lab/transcript.txt"
 STAGE = "03_shared_memory"
@@ -38,8 +39,17 @@ class Student:
 
     def check(self):
         # In an assignment of its own ./check would compile for minutes what the course's tree has compiled already.
-        self.run("./check", self.folder / "stage03/check", "--no-install", "--reference", ROOT, "--build-dir", self.kit,
-                 "--only", PARTS)  # fmt: skip
+        self.run(
+            "./check",
+            self.folder / "stage03/check",
+            "--no-install",
+            "--reference",
+            ROOT,
+            "--build-dir",
+            self.kit,
+            "--only",
+            PARTS,
+        )
 
     def write(self, update):
         shutil.copy(update, self.folder / "stage03" / STAGE / "update.cu")
@@ -73,12 +83,14 @@ def comparable(text):
 
 
 def main(arguments):
-    parser = argparse.ArgumentParser(prog="common/tools/transcript", allow_abbrev=False,
-                                     description=f"Plays a student's path and writes {FILE}.")  # fmt: skip
+    parser = argparse.ArgumentParser(
+        prog="common/tools/transcript", allow_abbrev=False, description=f"Plays a student's path and writes {FILE}."
+    )
     parser.error = refuse
     parser.add_argument("--check", action="store_true", help="change nothing; exit code 1 if the file is stale")
-    parser.add_argument("--build-dir", type=Path, default=ROOT / "build-lab", help="what is compiled once (build-lab)",
-                        metavar="DIR")  # fmt: skip
+    parser.add_argument(
+        "--build-dir", type=Path, default=ROOT / "build-lab", help="what is compiled once (build-lab)", metavar="DIR"
+    )
     options = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory(prefix="psflip-student-") as folder:
         new = play(Path(folder), options.build_dir.resolve())

@@ -48,8 +48,15 @@ def probe(stage, options, **more):
     offered = []
     for left_out in ("kernel", "indexing"):  # a stage refuses the one that it does not have
         rows = {name: list(values) for name, values in model.rows.items() if name != left_out} | more
-        report = run_benchmark(stage, what=f"{model.dimensions}D, stage {stage.number}: what it has",
-                               device=options.device, quick=True, repetitions=1, **model.smallest, **rows)  # fmt: skip
+        report = run_benchmark(
+            stage,
+            what=f"{model.dimensions}D, stage {stage.number}: what it has",
+            device=options.device,
+            quick=True,
+            repetitions=1,
+            **model.smallest,
+            **rows,
+        )
         for launch in report.launches:
             if not launch.refused:
                 values = {name: launch.values[name] for name in model.rows}
@@ -102,7 +109,9 @@ def wrong_bits(reference, stage, problem, options, values):
     """Runs stage 00 and a stage's launches with these values, one generator among them. What is wrong, a line each."""
     generator = values["generator"]
     what = f"comparing the bits of stage {stage.number}, {generator}, at L = {problem['size']}"
-    expected = run_benchmark(reference, what=what, copy=False, repetitions=1, generator=generator, **problem).launches[0]
+    expected = run_benchmark(reference, what=what, copy=False, repetitions=1, generator=generator, **problem).launches[
+        0
+    ]
     if expected.wrong or expected.refused:
         raise Failure(f"{reference.name}: {expected.wrong or expected.refused}")
     settings = problem | values | {"repetitions": 1, "expect": expected.hash}
@@ -196,7 +205,9 @@ class Comparison:
         if not options.stages and not options.all:
             for stage in [stage for stage in self.others if stage.number in model.apart]:
                 self.others.remove(stage)
-                self.left_out.append(f"{stage.number}, {model.apart[stage.number]}; --stages {stage.number} asks for it")
+                self.left_out.append(
+                    f"{stage.number}, {model.apart[stage.number]}; --stages {stage.number} asks for it"
+                )
 
     def groups(self):
         """What is to be built together, in the order in which it is needed: first what a first row and the platform
@@ -205,10 +216,12 @@ class Comparison:
         parts = [[self.reference, *self.others[:1]]]
         parts += [self.others[i : i + share] for i in range(1, len(self.others), share)]
         return [
-            (f"{self.model.dimensions}D {'stages' if len(part) > 1 else 'stage'} {', '.join(s.number for s in part)}",
-             [stage.target for stage in part])
+            (
+                f"{self.model.dimensions}D {'stages' if len(part) > 1 else 'stage'} {', '.join(s.number for s in part)}",
+                [stage.target for stage in part],
+            )
             for part in parts
-        ]  # fmt: skip
+        ]
 
     def prepare(self):
         """Finds out where the stages run, and so what the problem is. Refuses what no stage has."""
@@ -244,8 +257,10 @@ class Comparison:
             if options.all:
                 offered = [one for value in offered for one in with_plain_first(model, *value, options)]
             # None: the stage has nothing of the kind, which is right unless one is asked for.
-            order = {name: [*([] if getattr(options, name) else [None]), *(getattr(options, name) or values)]
-                     for name, values in model.rows.items()}  # fmt: skip
+            order = {
+                name: [*([] if getattr(options, name) else [None]), *(getattr(options, name) or values)]
+                for name, values in model.rows.items()
+            }
             found = [one for one in offered if all(one[0][name] in order[name] for name in order)]
             found.sort(key=lambda one: [order[name].index(one[0][name]) for name in order])
             self.offers[stage] = self.sensible(found)
@@ -346,9 +361,12 @@ class Comparison:
             usual = model.trials if self.options.all else model.trials | model.few_trials[self.platform]
             trials = {part: getattr(self.options, part) or usual[part] for part in parts}
             settings = self.problem_of(values) | brief | rows | trials
-            what = self.doing(stage, f"trying {math.prod(len(some) for some in [*rows.values(), *trials.values()] if some)}"
-                              " launches")  # fmt: skip
-            self.tries[key] = run_benchmark(stage, what=what, device=self.options.device, quick=True, **settings).launches
+            what = self.doing(
+                stage, f"trying {math.prod(len(some) for some in [*rows.values(), *trials.values()] if some)} launches"
+            )
+            self.tries[key] = run_benchmark(
+                stage, what=what, device=self.options.device, quick=True, **settings
+            ).launches
         return [launch for launch in self.tries[key] if values.items() <= launch.values.items()]
 
     def measure(self, stage, variants):
@@ -371,8 +389,9 @@ class Comparison:
         settings = problem | best.values
         settings |= {"repetitions": options.repetitions, "expect": self.expected if here else None}
         words = ", ".join(filter(None, [model.row_in_words(best.values), "measuring"]))
-        report = run_benchmark(stage, what=self.doing(stage, words), device=options.device,
-                               checked=problem == self.problem, **settings)  # fmt: skip
+        report = run_benchmark(
+            stage, what=self.doing(stage, words), device=options.device, checked=problem == self.problem, **settings
+        )
         launch = report.launches[0]
         if launch.refused:
             raise Failure(f"{stage.name}: {launch.refused}")

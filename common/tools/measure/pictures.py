@@ -61,9 +61,17 @@ def draw_sizes(lines, file):
         for remainder, style, face, kind in ((0, "-", f"C{number}", "4m"), (2, "--", "white", "2(2m + 1)")):
             sizes = sorted(size for size in line if size % 4 == remainder)
             if sizes:
-                axes.plot(sizes, [line[size] for size in sizes], style, color=f"C{number}", linewidth=1,
-                          marker="osD^v<>"[number % 7], markersize=4, markerfacecolor=face,
-                          label=f"{name}, L = {kind}")  # fmt: skip
+                axes.plot(
+                    sizes,
+                    [line[size] for size in sizes],
+                    style,
+                    color=f"C{number}",
+                    linewidth=1,
+                    marker="osD^v<>"[number % 7],
+                    markersize=4,
+                    markerfacecolor=face,
+                    label=f"{name}, L = {kind}",
+                )
     sizes = sorted({size for line in lines.values() for size in line})
     logarithmic(axes, sizes, SIZE_TICKS)
     axes.set(xlabel="L", ylabel="psFlip: ps a flip", ylim=(0, None))
@@ -86,8 +94,16 @@ def draw_generators(lines, file):
         for (generator, indexing), line in values.items():
             style, marker = styles[indexing]
             sizes = sorted(line)
-            axes.plot(sizes, [line[size] for size in sizes], style, marker=marker, color=colours[generator],
-                      linewidth=1, markersize=4, label=f"{generator}, {indexing}")  # fmt: skip
+            axes.plot(
+                sizes,
+                [line[size] for size in sizes],
+                style,
+                marker=marker,
+                color=colours[generator],
+                linewidth=1,
+                markersize=4,
+                label=f"{generator}, {indexing}",
+            )
         sizes = sorted({size for line in values.values() for size in line})
         logarithmic(axes, sizes, [size for size in SIZE_TICKS if size in sizes])
         axes.set(yscale="log", xlabel="L", ylabel=label)  # generators differ by an order of magnitude
@@ -112,17 +128,27 @@ def draw_words_over_size(result, file):
     for axes, generator in zip(panels[0], words.GENERATORS):
         every = set()
         for kernel in SPIN_GLASS.rows["kernel"]:
-            line = {size: point["ps_per_flip"] for size, point in
-                    words.over_size(result["points"], generator, kernel).items()}  # fmt: skip
+            line = {
+                size: point["ps_per_flip"]
+                for size, point in words.over_size(result["points"], generator, kernel).items()
+            }
             every |= set(line)
             if kernel == words.LESSON and line:
                 highest = max(highest, 1.2 * max(line.values()))
             for remainder, style, face, kind in ((0, "-", COLOURS[kernel], "4m"), (2, "--", "white", "2(2m + 1)")):
                 found = [size for size in line if size % 4 == remainder]
                 if found:
-                    axes.plot(found, [line[size] for size in found], style, color=COLOURS[kernel], linewidth=1,
-                              marker="o", markersize=4, markerfacecolor=face,
-                              label=f"{kernel}, L = {kind}")  # fmt: skip
+                    axes.plot(
+                        found,
+                        [line[size] for size in found],
+                        style,
+                        color=COLOURS[kernel],
+                        linewidth=1,
+                        marker="o",
+                        markersize=4,
+                        markerfacecolor=face,
+                        label=f"{kernel}, L = {kind}",
+                    )
         if every:
             logarithmic(axes, sorted(every), SIZE_TICKS)
             draw_bounds(axes, result, generator, min(every))
@@ -145,8 +171,9 @@ def draw_words_over_samples(result, file):
             every |= set(line)
             if line:
                 times = [point["ps_per_flip"] for point in line.values()]
-                axes.plot(list(line), times, style, color=f"C{number}", linewidth=1, markersize=4,
-                          label=f"L = {size}, {name}")  # fmt: skip
+                axes.plot(
+                    list(line), times, style, color=f"C{number}", linewidth=1, markersize=4, label=f"L = {size}, {name}"
+                )
     axes.set(yscale="log", xlabel="samples", ylabel="psFlip: ps a flip", title=words.GENERATOR_NAMES[generator])
     if every:
         logarithmic(axes, sorted(every), sorted(every))

@@ -82,8 +82,11 @@ def prepare(options):
     options.spins = options.spins or (2**32 if gpu else 2**17)
     options.repetitions = options.repetitions or 3
     sweeps = options.sweeps
-    base = {name: value for name, value in fill_defaults(SPIN_GLASS, options, platform).items()
-            if name not in ("size", "sweeps", "samples")}  # fmt: skip
+    base = {
+        name: value
+        for name, value in fill_defaults(SPIN_GLASS, options, platform).items()
+        if name not in ("size", "sweeps", "samples")
+    }
     options.sweeps = sweeps  # else as many as a timing needs
     return asked, Measurement(options, reference, stage, platform, groups, base)
 
@@ -235,7 +238,9 @@ class Measurement:
                 continue
             settings = here | generators | {"kernel": kernels} | trials(parts, self.options, load)
             what = f"{self.stage.name}: L = {load.size}, comparing bits of {', '.join(kernels)}"
-            report = run_benchmark(self.stage, what=what, device=self.options.device, only=list(here_chosen), **settings)
+            report = run_benchmark(
+                self.stage, what=what, device=self.options.device, only=list(here_chosen), **settings
+            )
             for launch in report.launches:
                 point = here_chosen.get(launch.name)
                 right = expected[launch.values["generator"]]
@@ -318,15 +323,17 @@ def launch_of(point):
 
 def over_size(points, generator, kernel=None):
     """{L: the fastest point}, of a kernel or all, with the GPU full."""
-    here = [point for point in select(points, figure="size", generator=generator)
-            if kernel in (None, point["kernel"])]  # fmt: skip
+    here = [point for point in select(points, figure="size", generator=generator) if kernel in (None, point["kernel"])]
     return {size: fastest(select(here, size=size)) for size in sorted({point["size"] for point in here})}
 
 
 def over_samples(points, generator, size, kernel=None):
     """{M: the fastest point}, of a kernel or all."""
-    here = [point for point in select(points, figure="samples", generator=generator, size=size)
-            if kernel in (None, point["kernel"])]  # fmt: skip
+    here = [
+        point
+        for point in select(points, figure="samples", generator=generator, size=size)
+        if kernel in (None, point["kernel"])
+    ]
     return {samples: fastest(select(here, samples=samples)) for samples in sorted({p["samples"] for p in here})}
 
 
@@ -340,10 +347,14 @@ def target_rows(result):
     """A row of text for each target: the best kernels beside it."""
     points, rows = result["points"], []
     cases = [
-        (str(size), limit, {g: over_size(points, g).get(size) for g in GENERATORS},
-         {g: over_size(points, g, LESSON).get(size) for g in GENERATORS})
+        (
+            str(size),
+            limit,
+            {g: over_size(points, g).get(size) for g in GENERATORS},
+            {g: over_size(points, g, LESSON).get(size) for g in GENERATORS},
+        )
         for size, limit in TARGETS.items()
-    ]  # fmt: skip
+    ]
     size, samples = ONE_SYSTEM
     one = {g: over_samples(points, g, size).get(samples) for g in GENERATORS}
     cases.append((f"{size}, {samples} samples", ONE_SYSTEM_TARGET, one, dict.fromkeys(GENERATORS)))
@@ -386,9 +397,18 @@ def published_rows(result):
         here = over_size(points, generator).get(PUBLISHED_SIZE)
         if here:
             ratio, bandwidth = published / here["ps_per_flip"], copy / TITAN_GB_PER_S if on_titan else 1
-            rows.append([code, "GTX Titan" if on_titan else "NVIDIA H200", f"{published:g}", GENERATOR_NAMES[generator],
-                         ps(here), table.factor(ratio), f"{bandwidth:.1f}" if on_titan else "1",
-                         table.factor(ratio / bandwidth)])  # fmt: skip
+            rows.append(
+                [
+                    code,
+                    "GTX Titan" if on_titan else "NVIDIA H200",
+                    f"{published:g}",
+                    GENERATOR_NAMES[generator],
+                    ps(here),
+                    table.factor(ratio),
+                    f"{bandwidth:.1f}" if on_titan else "1",
+                    table.factor(ratio / bandwidth),
+                ]
+            )
     return rows
 
 
@@ -406,8 +426,9 @@ def published_markdown(folder):
 
 def stalls(row):
     """What a warp waits for when it cannot issue: {reason: share}, the largest first."""
-    found = {key.removeprefix("stall_").replace("_", " "): value for key, value in row.items()
-             if key.startswith("stall_")}  # fmt: skip
+    found = {
+        key.removeprefix("stall_").replace("_", " "): value for key, value in row.items() if key.startswith("stall_")
+    }
     total = sum(found.values()) or 1
     return {name: found[name] / total for name in sorted(found, key=found.get, reverse=True)}
 
@@ -430,16 +451,43 @@ def kernel_rows(rows):
         first = ", ".join(f"{name} {100 * share:.0f} %" for name, share in list(stalls(row).items())[:3])
         figures = (predicted_bytes(row), moved / row["flips"], row["l2_bytes"] / row["flips"])
         percents = [f"{row[name]:.0f}" for name in (*LIMITS, "warps_per_sm")]
-        body.append([row["kernel"], row["generator"], str(row["size"]), f"{row['samples']:,}", table.word_launch(row),
-                     ps(row),
-                     *(table.significant(value, 3) for value in figures), *percents, limit_of(row), first])  # fmt: skip
+        body.append(
+            [
+                row["kernel"],
+                row["generator"],
+                str(row["size"]),
+                f"{row['samples']:,}",
+                table.word_launch(row),
+                ps(row),
+                *(table.significant(value, 3) for value in figures),
+                *percents,
+                limit_of(row),
+                first,
+            ]
+        )
     return body
 
 
 def kernels_markdown(folder):
     counters = json.loads((folder / COUNTERS).read_text())
-    headings = ["kernel", "generator", "L", "samples", "launch", "ps/flip", "B/flip predicted", "DRAM B/flip", "L2 B/flip",
-                "DRAM, %", "L2, %", "logic, %", "issue, %", "warps of 64", "limited by", "warps wait for"]  # fmt: skip
+    headings = [
+        "kernel",
+        "generator",
+        "L",
+        "samples",
+        "launch",
+        "ps/flip",
+        "B/flip predicted",
+        "DRAM B/flip",
+        "L2 B/flip",
+        "DRAM, %",
+        "L2, %",
+        "logic, %",
+        "issue, %",
+        "warps of 64",
+        "limited by",
+        "warps wait for",
+    ]
     numbers = [False, False, True, True, False] + 9 * [True] + 2 * [False]
     text = table.as_markdown(headings, kernel_rows(counters["rows"]), numbers)
     return (
@@ -455,8 +503,22 @@ def as_text(result, options):
 
 def command(options):
     """What to type for the same run."""
-    names = ("size", "spins", "sweeps", "generator", "kernel", "samples_per_word", "threads", "cluster",
-             "replicas_together", "replicas", "temperature", "seed", "repetitions", "device")  # fmt: skip
+    names = (
+        "size",
+        "spins",
+        "sweeps",
+        "generator",
+        "kernel",
+        "samples_per_word",
+        "threads",
+        "cluster",
+        "replicas_together",
+        "replicas",
+        "temperature",
+        "seed",
+        "repetitions",
+        "device",
+    )
     return " ".join(["common/run --words DIR", *as_words({name: getattr(options, name) for name in names})])
 
 

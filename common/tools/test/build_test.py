@@ -13,6 +13,7 @@ from pathlib import Path
 from unittest import mock
 
 import build
+
 from test.tools_test import TOOLS, WithFolder
 
 PYTHON = os.path.dirname(sys.executable)
@@ -50,10 +51,13 @@ class Configure(WithStubs):
     """When psflip_build configures anew."""
 
     def build(self, folder, *options, nvcc=""):
-        self.stub("cmake", """
+        self.stub(
+            "cmake",
+            """
             echo "$1" >>"$LOG"
             [[ $1 == --build ]] || { mkdir -p "$5" && touch "$5/build.ninja" && echo "$@" >"$LOG.configured"; }
-        """)
+        """,
+        )
         self.log.write_text("")
         done = subprocess.run(
             ["bash", "-c", 'set -euo pipefail; source "$0"; psflip_build "$@"', TOOLS / "setup.bash", folder, *options],
@@ -84,8 +88,10 @@ class Configure(WithStubs):
         with self.assertRaises(subprocess.CalledProcessError) as refused:
             self.build(folder, "--cuda")
         self.assertEqual((refused.exception.returncode, self.log.read_text()), (2, ""))
-        self.assertEqual(refused.exception.stderr, f"psFlip: --cuda: somebody configured {folder} by hand; give "
-                         "-DPSFLIP_CUDA=ON to cmake there\n")  # fmt: skip
+        self.assertEqual(
+            refused.exception.stderr,
+            f"psFlip: --cuda: somebody configured {folder} by hand; give -DPSFLIP_CUDA=ON to cmake there\n",
+        )
 
     def test_an_interrupted_configuration_is_repeated(self):
         folder = self.folder / "half"
@@ -144,11 +150,17 @@ class Quiet(WithStubs):
         self.stub("cmake", NINJA + STEPS)
         code, errors = self.run_("--target", "a")
         log = self.build_folder / "build.log"
-        self.assertEqual((code, re.sub(r"in \d s", "in 0 s", errors)), (0, (
-            f"psFlip: configuring in {self.build_folder}; all output goes to {log}\n"
-            f"psFlip: building a in {self.build_folder}, 2 steps\n"
-            "psFlip: built a: 2 steps in 0 s\n"
-        )))  # fmt: skip
+        self.assertEqual(
+            (code, re.sub(r"in \d s", "in 0 s", errors)),
+            (
+                0,
+                (
+                    f"psFlip: configuring in {self.build_folder}; all output goes to {log}\n"
+                    f"psFlip: building a in {self.build_folder}, 2 steps\n"
+                    "psFlip: built a: 2 steps in 0 s\n"
+                ),
+            ),
+        )
         self.assertIn("warning: unused", log.read_text())
         self.assertIn("--build", log.read_text())
         code, errors = self.run_("--target", "a")
@@ -182,19 +194,27 @@ class Quiet(WithStubs):
         self.assertEqual(text.count(b"psFlip: "), 1)
 
     def test_only_what_failed_is_shown(self):
-        self.stub("cmake", NINJA + """
+        self.stub(
+            "cmake",
+            NINJA
+            + """
             echo '[1/3] Building CXX object a.cpp.o'; echo 'a.cpp:1:1: warning: unused'
             echo 'FAILED: b.cpp.o '; echo '/usr/bin/c++ -o b.cpp.o'; echo 'b.cpp:2:2: error: no such thing'
             echo '[3/3] Building CXX object c.cpp.o'; echo 'c.cpp:1:1: warning: unused'
             echo 'ninja: build stopped: subcommand failed.'; exit 1
-        """)
+        """,
+        )
         self.run_("--target", "a")
         code, errors = self.run_("--target", "a")
         self.assertEqual(code, 1)
-        self.assertEqual(errors.splitlines()[-3:], [
-            "FAILED: b.cpp.o ", "b.cpp:2:2: error: no such thing",
-            f"psFlip: building a failed; everything that was said is in {self.build_folder / 'build.log'}",
-        ])  # fmt: skip
+        self.assertEqual(
+            errors.splitlines()[-3:],
+            [
+                "FAILED: b.cpp.o ",
+                "b.cpp:2:2: error: no such thing",
+                f"psFlip: building a failed; everything that was said is in {self.build_folder / 'build.log'}",
+            ],
+        )
         self.assertNotIn("warning", errors)
         self.assertEqual((self.build_folder / "build.log").read_text().count("a.cpp:1:1: warning"), 2)
 
@@ -224,13 +244,16 @@ class Quiet(WithStubs):
             if not shutil.which(program):
                 continue
             self.build_folder = self.folder / program
-            subprocess.run(["cmake", "-S", source, "-B", self.build_folder, "-G", generator], check=True,
-                           capture_output=True)  # fmt: skip
+            subprocess.run(
+                ["cmake", "-S", source, "-B", self.build_folder, "-G", generator], check=True, capture_output=True
+            )
             builder = build.Builder(self.build_folder)
             self.assertEqual([builder.has(name) for name in ("good", "bad", "goo", "ugly")], [True, True, False, False])
             code, errors = self.run_("--target", "good")
             self.assertEqual(code, 0)
-            self.assertRegex(errors, r"psFlip: building good in .*; all output goes to .*\npsFlip: built good: .* in \d+ s\n")
+            self.assertRegex(
+                errors, r"psFlip: building good in .*; all output goes to .*\npsFlip: built good: .* in \d+ s\n"
+            )
             code, errors = self.run_("--target", "bad")
             self.assertEqual(code, 1)
             self.assertIn("\nbecause\n", errors)

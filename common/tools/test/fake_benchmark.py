@@ -120,11 +120,25 @@ def kernels(options, size, spins):
     """Fastest: 64 samples a word, 256 threads, the first cluster, all replicas at once; small is fast for few spins."""
     per_stream, replicas = int(options.get("--samples-per-stream", 32)), int(options.get("--replicas", 4))
     for generator, kernel, k, threads, cluster, together, *others in product_of(
-        options, "--generator", "--kernel", "--samples-per-word", "--threads", "--cluster", "--replicas-together",
-        "--indexing", "--load", "--sites-per-thread"
-    ):  # fmt: skip
-        said = asked(generator=generator, kernel=kernel, samples_per_word=k, threads=threads, cluster=cluster,
-                     replicas_together=together)  # fmt: skip
+        options,
+        "--generator",
+        "--kernel",
+        "--samples-per-word",
+        "--threads",
+        "--cluster",
+        "--replicas-together",
+        "--indexing",
+        "--load",
+        "--sites-per-thread",
+    ):
+        said = asked(
+            generator=generator,
+            kernel=kernel,
+            samples_per_word=k,
+            threads=threads,
+            cluster=cluster,
+            replicas_together=together,
+        )
         name = "/".join(["spin_glass", *said])
         kernel, k, generator = kernel or "wide", int(k or 32), generator or "minstd"
         ps, largest, widest, clusters = KERNELS[kernel]
@@ -142,8 +156,14 @@ def kernels(options, size, spins):
         if cluster:
             slower += clusters.index(int(cluster)) / 10 + (int(together) != replicas) / 10 if not refusal else 0
         time = ps * slower * spins * 1e-9 + (0 if kernel == "small" else 3e-3)
-        words = asked(generator=generator, threads=threads, kernel=kernel, samples_per_word=k, cluster=cluster,
-                      replicas_together=together)  # fmt: skip
+        words = asked(
+            generator=generator,
+            threads=threads,
+            kernel=kernel,
+            samples_per_word=k,
+            cluster=cluster,
+            replicas_together=together,
+        )
         yield name, refusal, {"bytes_per_flip": 0.5625}, time, words
 
 

@@ -656,8 +656,9 @@ def timed_run(judge, command):
 
 class Timing(unittest.TestCase):
     def speed(self, seconds_a_step):
-        with tempfile.TemporaryDirectory() as folder, unittest.mock.patch.multiple(
-            Judge, expect_gpu=unittest.mock.DEFAULT, run=timed_run
+        with (
+            tempfile.TemporaryDirectory() as folder,
+            unittest.mock.patch.multiple(Judge, expect_gpu=unittest.mock.DEFAULT, run=timed_run),
         ):
             files = {"03_shared_memory/update.cu": seconds_a_step}
             return Judge(Task("03_shared_memory"), files, TimedKit(Path(folder)), 20, ()).judge("speed")
@@ -708,9 +709,8 @@ class Judging(unittest.TestCase):
             "open(out[0], 'w').write('[]')": "reported nothing",
             "open('report.json', 'w').write('x')": "reported nothing",
             "report(names); os.kill(os.getpid(), 11)": "signal SIGSEGV",
-            "report(names, failures=[dict(failure='test.cpp:1\\n5 of 9 spins are wrong, the first at x = 1, y = 2')])":
-                "5 of 9 spins are wrong, the first at x = 1, y = 2",
-        }.items():  # fmt: skip
+            "report(names, failures=[dict(failure='test.cpp:1\\n5 of 9 spins are wrong, the first at x = 1, y = 2')])": "5 of 9 spins are wrong, the first at x = 1, y = 2",
+        }.items():
             with self.subTest(behaviour):
                 passed, reason = self.said(behaviour)
                 self.assertIs(passed, False)

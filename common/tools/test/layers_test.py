@@ -6,6 +6,7 @@ import re
 import unittest
 
 from stages import ROOT
+
 from test.tools_test import WithFolder
 
 CPP = (".hpp", ".cpp", ".cu", ".cuh")
@@ -51,8 +52,10 @@ def imports_in_functions(root):
     for file in filter(is_python, files(root)):
         for node in ast.walk(ast.parse(file.read_text())):
             if isinstance(node, (ast.FunctionDef, ast.Lambda)):
-                found += [f"{file.relative_to(root)}: {node.name}() imports {other.name}"
-                          for other in imported(node, file, root)]  # fmt: skip
+                found += [
+                    f"{file.relative_to(root)}: {node.name}() imports {other.name}"
+                    for other in imported(node, file, root)
+                ]
     return found
 
 

@@ -68,8 +68,9 @@ class Patches(WithPatch):
 
     def test_heads(self):
         mutant = self.mutant(HEAD + "Names: tile\nSeconds: 5\n" + DIFF)
-        self.assertEqual((mutant.name, mutant.part, mutant.names, mutant.seconds),
-                         ("some", "races", ("__syncthreads", "tile"), 5))  # fmt: skip
+        self.assertEqual(
+            (mutant.name, mutant.part, mutant.names, mutant.seconds), ("some", "races", ("__syncthreads", "tile"), 5)
+        )
         for text, message in (
             (HEAD.replace("Part", "Parts"), "'Parts: races': a line before the diff is 'Key: value' with one of Stage"),
             (HEAD.replace("Part: races\n", ""), "it takes one line 'Part: ...', not 0"),

@@ -26,6 +26,7 @@ from measure import comparison, generators, sizes, sweep, words
 from models import MAJORITY, SPIN_GLASS, model_of
 from results import read_csv, select
 from stages import Failure
+
 from test import fake_benchmark
 
 TOOLS = Path(__file__).parents[1]
@@ -169,9 +170,10 @@ class BitsInTheComparison(WithBuild):
     def test_one_step_and_the_best_number(self):
         result = self.json("--size", "1000")
         rows = result["rows"]
-        self.assertEqual([(row["stage"][:2], row["storage"], row["steps_per_pass"]) for row in rows],
-                         [("00", "int8", None), ("03", "int32", None), ("03", "int8", None), ("07", "bit", 1),
-                          ("07", "bit", 6)])  # fmt: skip
+        self.assertEqual(
+            [(row["stage"][:2], row["storage"], row["steps_per_pass"]) for row in rows],
+            [("00", "int8", None), ("03", "int32", None), ("03", "int8", None), ("07", "bit", 1), ("07", "bit", 6)],
+        )
         one, best = rows[3:]
         self.assertEqual((one["shapes_tried"], best["shapes_tried"]), (1, 16))
         self.assertAlmostEqual(one["factor_before"], FAKE_00 / 0.6)
@@ -304,8 +306,9 @@ class GeneratorsInTheComparison(WithBuild):
         self.assertAlmostEqual(row["ps_per_flip"], 1e3 * (100 / 64 + 30))
 
     def test_only_what_is_asked(self):
-        self.assertEqual(self.rows("--size", "8", "--generator", "philox"),
-                         [("00", None, "minstd"), ("06", "sliced", "philox")])  # fmt: skip
+        self.assertEqual(
+            self.rows("--size", "8", "--generator", "philox"), [("00", None, "minstd"), ("06", "sliced", "philox")]
+        )
         asked = self.rows("--size", "8", "--stages", "06", "--indexing", "standard,sliced", "--generator", "minstd")
         self.assertEqual(asked[1:], [("06", "standard", "minstd"), ("06", "sliced", "minstd")])
         with self.assertRaisesRegex(Failure, "--generator philox: none of the chosen stages"):
@@ -314,8 +317,9 @@ class GeneratorsInTheComparison(WithBuild):
     def test_bits_of_large_problems_are_compared_where_stage_00_can(self):
         result = self.json("--size", "256", "--samples", "2", "--stages", "06")
         self.assertEqual([row["bits_agree"] for row in result["rows"]], 5 * [True])
-        self.assertEqual([row["bits_compared_at"] for row in result["rows"]],
-                         [None, None, *3 * [{"size": 64, "samples": 1}]])  # fmt: skip
+        self.assertEqual(
+            [row["bits_compared_at"] for row in result["rows"]], [None, None, *3 * [{"size": 64, "samples": 1}]]
+        )
         output = "\n".join([as_text(result), *table.remarks(result)])
         self.assertIn("yes, at L = 64, M = 1", output)
         self.assertIn("x 00: stage 00 with minstd", output)
@@ -350,14 +354,17 @@ class KernelsInTheComparison(WithBuild):
         result = self.json("--size", "8")
         rows = result["rows"][5:]
         kernels = ("update", "wide", "fused", "resident", "small")
-        self.assertEqual([(row["kernel"], row["generator"]) for row in rows],
-                         [(kernel, generator) for kernel in kernels for generator in ("minstd", "philox")])  # fmt: skip
+        self.assertEqual(
+            [(row["kernel"], row["generator"]) for row in rows],
+            [(kernel, generator) for kernel in kernels for generator in ("minstd", "philox")],
+        )
         self.assertEqual({row["samples"] for row in rows}, {32})  # 128 on a GPU
         self.assertEqual([row["samples"] for row in result["rows"][:5]], 5 * [1])
         self.assertEqual([row["bits_compared_at"] for row in rows], 10 * [{"samples": 1}])
         wide = rows[3]
-        self.assertEqual([wide[key] for key in SPIN_GLASS.launch],
-                         [None, "philox", None, 256, None, "wide", 32, None, None, None])  # fmt: skip
+        self.assertEqual(
+            [wide[key] for key in SPIN_GLASS.launch], [None, "philox", None, 256, None, "wide", 32, None, None, None]
+        )
         spins = 8**3 * 4
         self.assertAlmostEqual(wide["ps_per_flip"], 0.15 * 1.32 + 3e-3 * 1e9 / (32 * spins))
         factor = result["rows"][0]["ms_per_sweep"] / spins / (wide["ms_per_sweep"] / (32 * spins))
@@ -433,8 +440,10 @@ class TableForPeople(WithBuild):
         result, output = self.result("--steps", "10")
         self.assertEqual([row[0] for row in rows_of(output)], ["00", "01", "03", "07"])
         self.assertEqual([row[-1] for row in rows_of(output)], ["ref", "yes", "yes", "yes"])
-        self.assertEqual([(row["storage"], row["steps_per_pass"]) for row in result["rows"][1:]],
-                         [("int32", None), ("int32", None), ("bit", 8)])  # fmt: skip
+        self.assertEqual(
+            [(row["storage"], row["steps_per_pass"]) for row in result["rows"][1:]],
+            [("int32", None), ("int32", None), ("bit", 8)],
+        )
         self.assertIn("  bit 8 steps a pass  ", output)
         self.assertIn(" int32 8 x 1 ", output)  # the fastest of those that a CPU tries
         self.assertEqual({shape["storage"] for shape in result["rows"][1]["shapes"]}, {"int32", "int8"})
@@ -527,8 +536,10 @@ class TableForPeople(WithBuild):
             (["nvcc", "mpirun"], listed, r"psFlip on 1 x NVIDIA H200: .* cores, \d+ GiB.\n"),
             (["mpirun"], listed, r"psFlip on the CPU path: .* GiB. Missing for more: nvcc.\n"),
         ):
-            with mock.patch("shutil.which", lambda name, path=None: name if name in there else None), \
-                    mock.patch("device_report.output_of", lambda *command: cards):  # fmt: skip
+            with (
+                mock.patch("shutil.which", lambda name, path=None: name if name in there else None),
+                mock.patch("device_report.output_of", lambda *command: cards),
+            ):
                 output = self.run_compare("--stages", "01")[1]
             self.assertRegex(output.replace("\n  ", " "), rf"\A{wanted}")
 
@@ -571,27 +582,56 @@ class BuildsWhatItMeasures(WithBuild):
                 events.append(f"run {stage}")
             return self.start(command, what)
 
-        self.targets = {f"{name}_majority" for name in self.stages_2d} | {f"{name}_spin_glass" for name in self.stages_3d}
+        self.targets = {f"{name}_majority" for name in self.stages_2d} | {
+            f"{name}_spin_glass" for name in self.stages_3d
+        }
         if gpu:
             (self.folder / "GPU").touch()
         builder = lambda options: Recorder(self.folder)
-        with mock.patch("build.builder_for", builder), mock.patch.object(stages, "start", start), \
-                mock.patch("build.cores", lambda: 2), contextlib.redirect_stdout(Output()):  # fmt: skip
+        with (
+            mock.patch("build.builder_for", builder),
+            mock.patch.object(stages, "start", start),
+            mock.patch("build.cores", lambda: 2),
+            contextlib.redirect_stdout(Output()),
+        ):
             compare.main(["--build-dir", str(self.folder), *arguments])
         return events
 
     def test_a_group_is_built_when_it_is_needed_and_a_row_printed_when_it_is_measured(self):
-        self.assertEqual(self.events(), [
-            "build 2D stages 00, 01", "run 01", "run 00", "row 00", "run 01", "row 01",
-            "build 2D stages 02, 03", "run 02", "row 02", "run 03", "row 03",
-            "build 2D stage 07", "run 07", "row 07",
-            "build 3D stages 00, 04", "run 04", "run 00", "row 00", "run 04", "row 04",
-            "build 3D stage 05", "run 05", "row 05",
-        ])  # fmt: skip
+        self.assertEqual(
+            self.events(),
+            [
+                "build 2D stages 00, 01",
+                "run 01",
+                "run 00",
+                "row 00",
+                "run 01",
+                "row 01",
+                "build 2D stages 02, 03",
+                "run 02",
+                "row 02",
+                "run 03",
+                "row 03",
+                "build 2D stage 07",
+                "run 07",
+                "row 07",
+                "build 3D stages 00, 04",
+                "run 04",
+                "run 00",
+                "row 00",
+                "run 04",
+                "row 04",
+                "build 3D stage 05",
+                "run 05",
+                "row 05",
+            ],
+        )
 
     def test_only_the_chosen_stages(self):
-        self.assertEqual([event for event in self.events("--stages", "03,01") if event.startswith("build")],
-                         ["build 2D stages 00, 01", "build 2D stage 03"])  # fmt: skip
+        self.assertEqual(
+            [event for event in self.events("--stages", "03,01") if event.startswith("build")],
+            ["build 2D stages 00, 01", "build 2D stage 03"],
+        )
 
     def test_what_no_stage_has_is_refused_before_anything_is_timed(self):
         with self.assertRaisesRegex(Failure, "--storage bit: none of the chosen stages has it"):
@@ -619,8 +659,12 @@ class RealProcesses(WithBuild):
     """The tools as somebody calls them."""
 
     def call(self, *arguments):
-        return subprocess.Popen([sys.executable, compare.__file__, "--build-dir", self.folder, *arguments], text=True,
-                                stdout=subprocess.PIPE, stderr=subprocess.PIPE)  # fmt: skip
+        return subprocess.Popen(
+            [sys.executable, compare.__file__, "--build-dir", self.folder, *arguments],
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
 
     def test_a_comparison(self):
         with self.call("--stages", "01", "--storage", "int8") as process:
@@ -641,12 +685,12 @@ class RealProcesses(WithBuild):
         with self.assertRaises(ProcessLookupError):
             os.kill(int((self.folder / "pid").read_text()), 0)
 
-
     def test_ctrl_c_while_it_starts(self):
         for seconds in (0.02, 0.05, 0.1, 0.15):
             command = [stages.ROOT / "common/run", "--no-install", "--build-dir", self.folder, "--stages", "01"]
-            with subprocess.Popen(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                  start_new_session=True) as process:  # fmt: skip
+            with subprocess.Popen(
+                command, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
+            ) as process:
                 time.sleep(seconds)
                 os.killpg(process.pid, signal.SIGINT)
                 _, errors = process.communicate(timeout=60)
@@ -843,8 +887,9 @@ class Generators(WithBuild):
         code, output = self.measure("--size", "8,12")
         self.assertEqual(code, 0)
         lines = generators.lines(self.points())
-        every = [(g, i) for g in ("minstd", "parisi-rapuano", "mt19937", "philox")
-                 for i in ("sliced", "standard", "bitwise")]  # fmt: skip
+        every = [
+            (g, i) for g in ("minstd", "parisi-rapuano", "mt19937", "philox") for i in ("sliced", "standard", "bitwise")
+        ]
         self.assertEqual(list(lines), every)  # the fake has none of cuRAND's
         for (generator, indexing), line in lines.items():
             self.assertEqual(set(line), {8} if indexing == "bitwise" else {8, 12})
@@ -893,14 +938,18 @@ class Words(WithBuild):
         code, output = self.measure("--size", "8,32", "--spins", str(2**25))
         self.assertEqual((code, self.result["wrong"], self.result["copy_gb_per_s"]), (0, [], 100))
         found = words.over_size(self.result["points"], "philox")
-        self.assertEqual({size: (point["kernel"], point["samples"]) for size, point in found.items()},
-                         {8: ("resident", 16384), 32: ("resident", 256)})  # fmt: skip
+        self.assertEqual(
+            {size: (point["kernel"], point["samples"]) for size, point in found.items()},
+            {8: ("resident", 16384), 32: ("resident", 256)},
+        )
         best = found[8]
-        self.assertEqual([best[key] for key in ("samples_per_word", "threads", "cluster", "replicas_together")],
-                         [64, 256, 1, 4])  # fmt: skip
+        self.assertEqual(
+            [best[key] for key in ("samples_per_word", "threads", "cluster", "replicas_together")], [64, 256, 1, 4]
+        )
         self.assertAlmostEqual(best["ps_per_flip"], 0.05 + 3e-3 * 1e9 / 2**25)
-        of_kernel = {kernel: words.over_size(self.result["points"], "minstd", kernel)[32]
-                     for kernel in SPIN_GLASS.rows["kernel"]}  # fmt: skip
+        of_kernel = {
+            kernel: words.over_size(self.result["points"], "minstd", kernel)[32] for kernel in SPIN_GLASS.rows["kernel"]
+        }
         self.assertEqual([point["samples_per_word"] for point in of_kernel.values()], [32, 64, 64, 64, 32])
         self.assertEqual(of_kernel["fused"]["checked_at"], 128)  # 2^24 spins: 128 samples of 4 replicas
         self.assertIn("written: spin_glass_words.csv spin_glass_words.json", output)
@@ -918,8 +967,10 @@ class Words(WithBuild):
         self.assertEqual((one[32]["kernel"], one[256]["kernel"]), ("small", "resident"))
         self.assertEqual(one[32]["checked_at"], 32)
         wide = words.over_samples(points, "philox", 32, "wide")
-        self.assertEqual({samples: point["samples_per_word"] for samples, point in wide.items()},
-                         {32: 32, 64: 64, 128: 64, 256: 64, 1024: 64})  # fmt: skip
+        self.assertEqual(
+            {samples: point["samples_per_word"] for samples, point in wide.items()},
+            {32: 32, 64: 64, 128: 64, 256: 64, 1024: 64},
+        )
 
     def test_a_timing_is_long_enough(self):
         options = mock.Mock(sweeps=None)
@@ -960,11 +1011,27 @@ class Words(WithBuild):
         self.assertIn("wide", {point["kernel"] for point in self.result["points"]})
 
     def test_only_what_is_asked(self):
-        self.measure("--size", "8", "--spins", "1", "--kernel", "wide", "--samples-per-word", "32", "--threads", "128",
-                     "--generator", "minstd", "--sweeps", "5")  # fmt: skip
+        self.measure(
+            "--size",
+            "8",
+            "--spins",
+            "1",
+            "--kernel",
+            "wide",
+            "--samples-per-word",
+            "32",
+            "--threads",
+            "128",
+            "--generator",
+            "minstd",
+            "--sweeps",
+            "5",
+        )
         (point,) = self.result["points"]
-        self.assertEqual([point[key] for key in ("kernel", "samples_per_word", "threads", "generator", "sweeps")],
-                         ["wide", 32, 128, "minstd", 5])  # fmt: skip
+        self.assertEqual(
+            [point[key] for key in ("kernel", "samples_per_word", "threads", "generator", "sweeps")],
+            ["wide", 32, 128, "minstd", 5],
+        )
         self.assertIn("--words DIR --size 8 --spins 1 --sweeps 5 --generator minstd", self.result["command"])
         self.assertNotIn(str(self.folder), json.dumps(self.result))
 
@@ -977,9 +1044,22 @@ class Words(WithBuild):
 class WordTables(unittest.TestCase):
     """What the tables of words.py say, from made-up times."""
 
-    point = {"figure": "size", "size": 64, "samples": 128, "generator": "philox", "kernel": "wide", "replicas": 4,
-             "samples_per_word": 64, "threads": 128, "cluster": None, "replicas_together": None, "sweeps": 10,
-             "ms_per_sweep": 1, "ps_per_flip": 0.1, "checked_at": 1}  # fmt: skip
+    point = {
+        "figure": "size",
+        "size": 64,
+        "samples": 128,
+        "generator": "philox",
+        "kernel": "wide",
+        "replicas": 4,
+        "samples_per_word": 64,
+        "threads": 128,
+        "cluster": None,
+        "replicas_together": None,
+        "sweeps": 10,
+        "ms_per_sweep": 1,
+        "ps_per_flip": 0.1,
+        "checked_at": 1,
+    }
 
     def result(self, *points):
         return {
@@ -990,15 +1070,29 @@ class WordTables(unittest.TestCase):
         }
 
     def test_targets_met_and_missed(self):
-        rows = words.target_rows(self.result(
-            {"size": 8, "ps_per_flip": 0.075}, {"size": 8, "ps_per_flip": 0.0751, "generator": "minstd"},
-            {"size": 8, "ps_per_flip": 0.21, "kernel": "update"},
-            {"size": 16, "ps_per_flip": 0.07},
-            {"figure": "samples", "size": 32, "samples": 32, "ps_per_flip": 0.5, "kernel": "small"},
-        ))  # fmt: skip
+        rows = words.target_rows(
+            self.result(
+                {"size": 8, "ps_per_flip": 0.075},
+                {"size": 8, "ps_per_flip": 0.0751, "generator": "minstd"},
+                {"size": 8, "ps_per_flip": 0.21, "kernel": "update"},
+                {"size": 16, "ps_per_flip": 0.07},
+                {"figure": "samples", "size": 32, "samples": 32, "ps_per_flip": 0.5, "kernel": "small"},
+            )
+        )
         self.assertEqual([row[0] for row in rows], ["8", "16", "32, 32 samples"])
-        self.assertEqual(rows[0][1:], ["0.0750", "wide, k = 64, 128 threads", "0.0751", "wide, k = 64, 128 threads",
-                                       "0.210", "-", "0.075 / 0.2", "no: MINSTD, lesson with Philox"])  # fmt: skip
+        self.assertEqual(
+            rows[0][1:],
+            [
+                "0.0750",
+                "wide, k = 64, 128 threads",
+                "0.0751",
+                "wide, k = 64, 128 threads",
+                "0.210",
+                "-",
+                "0.075 / 0.2",
+                "no: MINSTD, lesson with Philox",
+            ],
+        )
         self.assertEqual(rows[1][-2:], ["0.075", "yes"])
         self.assertEqual(rows[2][-2:], ["0.6", "yes"])
 
@@ -1037,8 +1131,12 @@ class WithoutMatplotlib(WithBuild):
     stages_3d = ("00_cpu_reference", "05_sliced", "06_prng", "07_amsc")
 
     def test_tables_are_written_and_how_to_draw_them_is_told(self):
-        for option, name in (("--sizes", "spin_glass_sizes"), ("--generators", "spin_glass_generators"),
-                             ("--words", "spin_glass_words"), ("--sweep", "sweep")):  # fmt: skip
+        for option, name in (
+            ("--sizes", "spin_glass_sizes"),
+            ("--generators", "spin_glass_generators"),
+            ("--words", "spin_glass_words"),
+            ("--sweep", "sweep"),
+        ):
             with self.subTest(option), mock.patch.dict(sys.modules, {"matplotlib": None}):
                 code, output = self.run_compare(option, str(self.folder / "out"), "--size", "8")
                 self.assertEqual(code, 0)
@@ -1077,9 +1175,11 @@ class Plots(WithBuild):
         comparison_svg = again.pop("spin_glass.svg")
         for text in (b"07  wide, philox", b"06  sliced, philox"):
             self.assertTrue(text in comparison_svg, text)
-        for picture, texts in (("size", (b"resident, L = 2(2m + 1)", b"update, L = 4m")),
-                               ("samples", (b"L = 32, best kernel", b"a sweep at a time: 11 B for 32 flips"))):
-            for text in texts:  # fmt: skip
+        for picture, texts in (
+            ("size", (b"resident, L = 2(2m + 1)", b"update, L = 4m")),
+            ("samples", (b"L = 32, best kernel", b"a sweep at a time: 11 B for 32 flips")),
+        ):
+            for text in texts:
                 self.assertTrue(text in first[f"spin_glass_words_{picture}.svg"], text)
         self.assertEqual(again, first)
 
@@ -1199,8 +1299,10 @@ class Counters(WithBuild):
         put_fake_benchmark(self.folder / "06_prng/spin_glass_benchmark")
         result = self.measure("spin-glass", "06:sliced:mt19937:64x2", "05:sliced:plain:64x2")
         self.assertEqual(len(result["rows"]), 3 + 4 + 2)
-        self.assertEqual([row["generator"] for row in result["rows"][3:]],
-                         ["minstd", "parisi-rapuano", "mt19937", "philox", "mt19937", None])  # fmt: skip
+        self.assertEqual(
+            [row["generator"] for row in result["rows"][3:]],
+            ["minstd", "parisi-rapuano", "mt19937", "philox", "mt19937", None],
+        )
         self.assertEqual(result["rows"][-2]["sites_per_thread"], 2)
 
     def test_the_kernels_of_words(self):
@@ -1208,14 +1310,24 @@ class Counters(WithBuild):
         put_fake_benchmark(self.folder / "07_amsc/spin_glass_benchmark")
         out, file = self.folder / "out", self.folder / "counters.json"
         self.run_compare("--words", str(out), "--size", "8,32,64", "--spins", str(2**25))
-        counters.main(["--words", str(out / "spin_glass_words.json"), "--json", str(file), "--build-dir",
-                       str(self.folder)])  # fmt: skip
+        counters.main(
+            ["--words", str(out / "spin_glass_words.json"), "--json", str(file), "--build-dir", str(self.folder)]
+        )
         rows = json.loads(file.read_text())["rows"]
         # At L = 64, and where they beat the others most; resident and small cannot do L = 64. The lesson's slowest, too.
-        self.assertEqual([(row["kernel"], row["size"], row["samples"]) for row in rows],
-                         [("update", 64, 128), ("update", 32, 32), ("update", 8, 16384), ("update", 8, 16384),
-                          ("wide", 64, 128), ("fused", 64, 128), ("resident", 8, 16384),
-                          ("small", 32, 32)])  # fmt: skip
+        self.assertEqual(
+            [(row["kernel"], row["size"], row["samples"]) for row in rows],
+            [
+                ("update", 64, 128),
+                ("update", 32, 32),
+                ("update", 8, 16384),
+                ("update", 8, 16384),
+                ("wide", 64, 128),
+                ("fused", 64, 128),
+                ("resident", 8, 16384),
+                ("small", 32, 32),
+            ],
+        )
         self.assertEqual([row["generator"] for row in rows[1:5]], ["philox", "philox", "minstd", "philox"])
         words_said = " ".join(self.words())
         sweeps = rows[-1]["sweeps"]
@@ -1232,8 +1344,9 @@ class Counters(WithBuild):
             counters.main(["--words", "x", "--also", "04:standard:64", "--json", str(file)])
         shutil.rmtree(self.folder / "07_amsc")
         with self.assertRaisesRegex(Failure, "stage 07 is not built"):
-            counters.main(["--words", str(out / "spin_glass_words.json"), "--json", str(file), "--build-dir",
-                           str(self.folder)])  # fmt: skip
+            counters.main(
+                ["--words", str(out / "spin_glass_words.json"), "--json", str(file), "--build-dir", str(self.folder)]
+            )
 
     def test_a_launch_that_is_none(self):
         for text in ("01:int8", "1:int8:8x1", "01:int4:8x1", "01:int8:8", "07:bit", "07:bit:8x1"):
@@ -1265,25 +1378,53 @@ class ReadmeTables(WithBuild):
         self.results.write_text(json.dumps(self.measured["majority"]))
         (results / "spin_glass.json").write_text(json.dumps(self.measured["spin-glass"]))
         self.write_counters(results / "spin_glass_counters.json")
-        points = [{"size": size, "stage": "05_sliced", "indexing": "sliced", "sites_per_thread": 1, "ps_per_flip": 2.5}
-                  for size in (8, 10)]  # fmt: skip
+        points = [
+            {"size": size, "stage": "05_sliced", "indexing": "sliced", "sites_per_thread": 1, "ps_per_flip": 2.5}
+            for size in (8, 10)
+        ]
         compare.write_csv(results / "spin_glass_sizes.csv", points)
-        point = {"stage": "06_prng", "indexing": "sliced", "samples": 2, "replicas": 4, "bytes_per_flip": 6.5,
-                 "copy_gb_per_s": 1000}  # fmt: skip
-        points = [point | {"size": 8, "generator": generator, "ps_per_flip": ps}
-                  for generator, ps in (("minstd", 10), ("curand-xorwow", 35))]  # fmt: skip
+        point = {
+            "stage": "06_prng",
+            "indexing": "sliced",
+            "samples": 2,
+            "replicas": 4,
+            "bytes_per_flip": 6.5,
+            "copy_gb_per_s": 1000,
+        }
+        points = [
+            point | {"size": 8, "generator": generator, "ps_per_flip": ps}
+            for generator, ps in (("minstd", 10), ("curand-xorwow", 35))
+        ]
         compare.write_csv(results / "spin_glass_generators.csv", points)
         result = WordTables().result({"ps_per_flip": 0.125}, {"ps_per_flip": 0.25, "kernel": "update"})
-        result |= {"format": words.FORMAT, "wrong": [], "repetitions": 3, "temperature": 1.1, "command": "common/run", "date": "2026-01-01"}
+        result |= {
+            "format": words.FORMAT,
+            "wrong": [],
+            "repetitions": 3,
+            "temperature": 1.1,
+            "command": "common/run",
+            "date": "2026-01-01",
+        }
         (results / "spin_glass_words.json").write_text(json.dumps(result))
         row = WordTables.point | dict.fromkeys(counters.METRICS, 64) | {"flips": 256}
         (results / words.COUNTERS).write_text(json.dumps({"device": result["device"], "rows": [row]}))
-        self.write("gpu amsc_targets", "gpu amsc_published", "gpu amsc_kernels",
-                   "gpu comparison", "gpu comparison 00 02", "gpu shapes 03 int8",
-                   "gpu spin_glass", "gpu spin_glass 05", "gpu spin_glass_launches 05 sliced",
-                   "gpu spin_glass_launches 04 standard",
-                   "gpu spin_glass_counters 05", "gpu spin_glass_sizes 10", "gpu generators 8",
-                   "gpu spin_glass_launches 06 sliced philox", "gpu passes 07")  # fmt: skip
+        self.write(
+            "gpu amsc_targets",
+            "gpu amsc_published",
+            "gpu amsc_kernels",
+            "gpu comparison",
+            "gpu comparison 00 02",
+            "gpu shapes 03 int8",
+            "gpu spin_glass",
+            "gpu spin_glass 05",
+            "gpu spin_glass_launches 05 sliced",
+            "gpu spin_glass_launches 04 standard",
+            "gpu spin_glass_counters 05",
+            "gpu spin_glass_sizes 10",
+            "gpu generators 8",
+            "gpu spin_glass_launches 06 sliced philox",
+            "gpu passes 07",
+        )
         self.stage = self.root / "02_blocked/README.md"
         self.stage.parent.mkdir()
         self.stage.write_text("# 02 Blocks: more work for a thread\n")
@@ -1349,11 +1490,23 @@ class ReadmeTables(WithBuild):
             self.run_tool("--check")
 
     def test_markers_that_cannot_be_filled(self):
-        for what in ("nowhere comparison", "gpu", "gpu graph", "gpu comparison 09", "gpu shapes 03", "gpu figure4 int8",
-                     "gpu spin_glass 01", "gpu spin_glass_launches 05 bitwise", "gpu spin_glass_counters 04",
-                     "gpu spin_glass_sizes 12", "gpu stencil", "gpu amsc_targets 8",
-                     "gpu generators 10", "gpu prng_fill",
-                     "gpu spin_glass_launches 06 sliced mt1"):  # fmt: skip
+        for what in (
+            "nowhere comparison",
+            "gpu",
+            "gpu graph",
+            "gpu comparison 09",
+            "gpu shapes 03",
+            "gpu figure4 int8",
+            "gpu spin_glass 01",
+            "gpu spin_glass_launches 05 bitwise",
+            "gpu spin_glass_counters 04",
+            "gpu spin_glass_sizes 12",
+            "gpu stencil",
+            "gpu amsc_targets 8",
+            "gpu generators 10",
+            "gpu prng_fill",
+            "gpu spin_glass_launches 06 sliced mt1",
+        ):
             self.write(what)
             with self.subTest(what), self.assertRaises(Failure):
                 self.run_tool("--check")

@@ -15,6 +15,7 @@ import device_report
 import stages
 import tour
 from stages import Failure
+
 from test.tools_test import WithBuild
 
 
@@ -134,8 +135,12 @@ class Reports(unittest.TestCase):
                 file.chmod(file.stat().st_mode | stat.S_IXUSR)
         (self.folder / "proc/driver/nvidia").mkdir(parents=True, exist_ok=True)
         (self.folder / "proc/driver/nvidia/params").write_text(f"RmProfilingAdminOnly: {admin_only}\n")
-        with mock.patch.dict(os.environ, PATH=str(commands)), mock.patch("device_report.TOOLKIT", ""), \
-                mock.patch("os.geteuid", lambda: user), mock.patch("shutil.which", self.which(commands)):  # fmt: skip
+        with (
+            mock.patch.dict(os.environ, PATH=str(commands)),
+            mock.patch("device_report.TOOLKIT", ""),
+            mock.patch("os.geteuid", lambda: user),
+            mock.patch("shutil.which", self.which(commands)),
+        ):
             lines, has_gpu = device_report.report(self.folder)
             return {line.name: line for line in lines}, device_report.conclusion(lines, has_gpu)
 

@@ -107,14 +107,16 @@ class FirstTable(unittest.TestCase):
 
     def test_tests(self):
         rows = self.rows("--parts", "test")
-        self.assertEqual([what for what, _ in rows],
-                         ["common/test", "common/test, again", "common/test --quick, again"])  # fmt: skip
+        self.assertEqual(
+            [what for what, _ in rows], ["common/test", "common/test, again", "common/test --quick, again"]
+        )
 
     def test_a_stage_alone(self):
         stage = self.repository / way_in.STAGE
         stage.mkdir()
-        (stage / "CMakeLists.txt").write_text("cmake_minimum_required(VERSION 3.25)\nproject(one LANGUAGES CXX)\n"
-                                              "add_executable(one one.cpp)\n")  # fmt: skip
+        (stage / "CMakeLists.txt").write_text(
+            "cmake_minimum_required(VERSION 3.25)\nproject(one LANGUAGES CXX)\nadd_executable(one one.cpp)\n"
+        )
         (stage / "one.cpp").write_text("int main() {}\n")
         self.commit(RUN, TEST)
         (row,) = self.rows("--parts", "stage").values()

@@ -5,6 +5,7 @@ The builds are plain, address (ASan and UBSan) and thread (TSan). The twin must 
 without a word on stderr. The mistake must do exactly what TABLE says; a tool that finds it must name the lines of
 mistakes.cu that end in `// NAME`, and no others.
 """
+
 import os
 import re
 import resource
@@ -78,13 +79,16 @@ def stops(message):
     return abort(rf"\A.*: block \(\d,0,0\) thread \(\d+,0,0\) {message}\n\Z")
 
 
-DEADLOCK = abort(r"\Adeadlock in block \(\d,0,0\): 128 of its 128 threads wait for threads that will not come\n"
-                 r".*: 4 threads wait at this barrier\n"
-                 r"(.*: warp \d, lanes ffffff7f of mask ffffffff wait at this warp operation\n){4}\Z")
+DEADLOCK = abort(
+    r"\Adeadlock in block \(\d,0,0\): 128 of its 128 threads wait for threads that will not come\n"
+    r".*: 4 threads wait at this barrier\n"
+    r"(.*: warp \d, lanes ffffff7f of mask ffffffff wait at this warp operation\n){4}\Z"
+)
 CLUSTER_DEADLOCK = abort(
     r"\Adeadlock in the cluster of block \(\d,0,0\): 512 of its 512 threads wait for threads that will not come\n"
     r"(.*: block \(\d,0,0\): 64 threads wait at this barrier\n"
-    r".*: block \(\d,0,0\): 64 threads wait at this barrier of the cluster\n){4}\Z")
+    r".*: block \(\d,0,0\): 64 threads wait at this barrier of the cluster\n){4}\Z"
+)
 
 TABLE = {
     "no_barrier": row(HIDDEN, WRONG, WRONG, thread=race(HIDDEN)),
@@ -103,18 +107,22 @@ TABLE = {
     "cluster_no_barrier": row(HIDDEN, WRONG, WRONG, thread=race(HIDDEN)),
     # Reversed, who reads has read when its neighbour returns. What a block leaves behind is rubbish, not shared memory.
     # TSan remembers the last few accesses only, and not always the one that counts here.
-    "cluster_left_early": row(WRONG, HIDDEN, WRONG, address=sanitizer("AddressSanitizer: use-after-poison"),
-                              thread=(race(WRONG), WRONG)),
+    "cluster_left_early": row(
+        WRONG, HIDDEN, WRONG, address=sanitizer("AddressSanitizer: use-after-poison"), thread=(race(WRONG), WRONG)
+    ),
     "cluster_divergent": everywhere(
-        stops(r"comes to another barrier of the cluster than the threads before it, which are at\n.*:")),
+        stops(r"comes to another barrier of the cluster than the threads before it, which are at\n.*:")
+    ),
     "cluster_deadlock": everywhere(CLUSTER_DEADLOCK),
-    "cluster_half_barrier": everywhere(
-        stops("comes to the barrier of the cluster again, and has not waited there")),
+    "cluster_half_barrier": everywhere(stops("comes to the barrier of the cluster again, and has not waited there")),
     "cluster_wait_alone": everywhere(stops("waits at the barrier of the cluster, and has not arrived there")),
     "cluster_no_such_block": everywhere(stops("asks for the shared memory of a block that its cluster does not have")),
     "cluster_local_variable": everywhere(stops("asks for the place of what is not in its shared memory")),
-    "global_overrun": everywhere(OVERRUN, address=sanitizer("AddressSanitizer: heap-buffer-overflow"),
-                                 thread=sanitizer("ThreadSanitizer: SEGV on unknown address", code=66)),
+    "global_overrun": everywhere(
+        OVERRUN,
+        address=sanitizer("AddressSanitizer: heap-buffer-overflow"),
+        thread=sanitizer("ThreadSanitizer: SEGV on unknown address", code=66),
+    ),
     "static_shared_overrun": everywhere(WRONG, address=sanitizer(r"runtime error: index 128 out of bounds")),
     "dynamic_shared_overrun": everywhere(WRONG, address=sanitizer("AddressSanitizer: use-after-poison")),
     "unwritten_shared": everywhere(WRONG),
@@ -157,7 +165,9 @@ def run(program, name, version, environment):
     command = [program, name, version]
     result = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
     if "FATAL: ThreadSanitizer" in result.stderr:  # it does not bear the addresses that this kernel gives at random
-        result = subprocess.run(["setarch", "-R", *command], env=environment, capture_output=True, text=True, timeout=60)
+        result = subprocess.run(
+            ["setarch", "-R", *command], env=environment, capture_output=True, text=True, timeout=60
+        )
     return result
 
 

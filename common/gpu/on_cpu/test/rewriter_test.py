@@ -3,6 +3,7 @@
 
 That what it writes compiles and does the right thing is tested by semantics/syntax.cu, which holds every kind of launch.
 """
+
 import subprocess
 import sys
 import tempfile
@@ -11,7 +12,7 @@ from pathlib import Path
 
 REWRITER, COMPILER = sys.argv[1], sys.argv[2:]
 
-UNTOUCHED = r'''// k<<<1, 1>>>(); a comment that goes on \
+UNTOUCHED = r"""// k<<<1, 1>>>(); a comment that goes on \
    k<<<1, 1>>>(); "here
 /* k<<<1, 1>>>(); ' " extern __shared__ int t[]; */
 const char* a = "k<<<1, 1>>>(); \" extern __shared__ int t[];";
@@ -29,9 +30,9 @@ struct external { int shared; };
 int shift(int x) { x <<= 2; return x << 2 >> 1; }
 __device__ void nothing() { __shared__ int tile[4]; tile[0] = 0; }
 extern int elsewhere[];
-'''
+"""
 
-LAUNCHES = '''__global__ void kernel(int* out) { *out = __LINE__; }
+LAUNCHES = """__global__ void kernel(int* out) { *out = __LINE__; }
 void launch(int* out) {
   kernel
       <<<dim3(1, 2),  // a comment
@@ -39,7 +40,7 @@ void launch(int* out) {
           out);
   this_is_a_mistake;
 }
-'''
+"""
 
 # source, and what must be said about which of its lines
 REFUSED = [
@@ -51,7 +52,11 @@ REFUSED = [
     ("void f() { ; <<<1, 2>>>(p); }", 1, "launch without a kernel"),
     ("int a;\nextern __shared__ int t[];", 2, "declare dynamic shared memory inside the kernel that uses it"),
     ("namespace a::b {\nextern __shared__ int t[];\n}", 2, "declare dynamic shared memory inside the kernel"),
-    ("namespace {\nnamespace c {}\nextern __shared__ int t[];\n}", 3, "declare dynamic shared memory inside the kernel"),
+    (
+        "namespace {\nnamespace c {}\nextern __shared__ int t[];\n}",
+        3,
+        "declare dynamic shared memory inside the kernel",
+    ),
     ('extern "C" {\nextern __shared__ int t[];\n}', 2, "declare dynamic shared memory inside the kernel that uses it"),
     ("void f() {}\nextern __shared__ int t[];", 2, "declare dynamic shared memory inside the kernel that uses it"),
     ("void f() {\n  extern __shared__ int t[4];\n}", 2, "is understood as `extern __shared__ type name[];`"),

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """settings_test.py MISTAKES: bad values of the CPU path's environment variables are refused, good ones are not."""
+
 import os
 import subprocess
 import sys
@@ -14,8 +15,19 @@ GOOD = {
     "PSFLIP_CPU_MEMORY": ["100000", "18446744073709551615"],
 }
 BAD = {
-    "PSFLIP_SCHEDULE": ["", "Forward", "forward ", "backward", "shuffled:", "shuffled:x", "shuffled:1x", "shuffled:-1",
-                        "shuffled7", "shuffled:18446744073709551616", "forward:1"],
+    "PSFLIP_SCHEDULE": [
+        "",
+        "Forward",
+        "forward ",
+        "backward",
+        "shuffled:",
+        "shuffled:x",
+        "shuffled:1x",
+        "shuffled:-1",
+        "shuffled7",
+        "shuffled:18446744073709551616",
+        "forward:1",
+    ],
     "PSFLIP_LAZY_STREAMS": ["", "2", "yes", "true", "-1", "1 "],
     "PSFLIP_GUARD": ["", "2", "on", "01x"],
     "PSFLIP_CPU_WORKERS": ["", "0", "-1", "1025", "2.5", "all"],
@@ -29,7 +41,9 @@ def run(variable, value):
     command = [sys.argv[1], "no_barrier", "right"]
     result = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
     if "FATAL: ThreadSanitizer" in result.stderr:  # it does not bear the addresses that this kernel gives at random
-        result = subprocess.run(["setarch", "-R", *command], env=environment, capture_output=True, text=True, timeout=60)
+        result = subprocess.run(
+            ["setarch", "-R", *command], env=environment, capture_output=True, text=True, timeout=60
+        )
     return result
 
 
