@@ -85,7 +85,7 @@ struct PhiloxStream {  // no state: key = seed, counter = (site, group, n / 4, 0
 // ---- The model
 
 template <class Stream>
-class SpinGlass : public Simulation {
+class SpinGlass : public Simulation, public Resumable {
  public:
   explicit SpinGlass(const Problem& problem)
       : problem_(problem), thresholds_(thresholds(problem.beta, problem.generator)) {
@@ -131,8 +131,6 @@ class SpinGlass : public Simulation {
   }
 
   std::int64_t half_sweeps() const override { return half_sweeps_done_; }
-
-  bool can_resume() const override { return true; }
 
   int stream_words() const override { return Stream::words; }
 

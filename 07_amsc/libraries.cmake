@@ -2,7 +2,7 @@
 include_guard(GLOBAL)
 
 psflip_add_kernel_headers(multispin_kernels ${CMAKE_CURRENT_LIST_DIR}/multispin_simulation.cuh
-                          ${CMAKE_CURRENT_LIST_DIR}/kernels/cluster_simulation.cuh)
+                          ${CMAKE_CURRENT_LIST_DIR}/kernels/cluster_simulation.cuh ${CMAKE_CURRENT_LIST_DIR}/kernels/wide.cuh)
 target_link_libraries(multispin_kernels INTERFACE spin_glass_kernels)
 
 # Observables on the device.

@@ -23,6 +23,7 @@ struct Packing {
   int units;                        ///< 32-bit units in a word: 1, 2 or 4
   int interleaved;                  ///< replicas in an element
 
+  using Unit = std::uint32_t;
   static constexpr int bits = 32;
 
   /// Words in which the samples of a full group lie.

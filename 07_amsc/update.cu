@@ -82,26 +82,24 @@ class UpdateSimulation : public MultispinSimulation<Generator> {
   using MultispinSimulation<Generator>::MultispinSimulation;
 
  protected:
-  void update(std::int64_t half_sweeps) override {
-    for (std::int64_t h = this->half_sweeps_done_; h < this->half_sweeps_done_ + half_sweeps; ++h)
-      with_constant<red, blue>(static_cast<int>(h % 2), [&]<int colour>() {
-        if (this->size_ <= widest_block)
-          launch<Colour(colour), Grid>(h);
-        else
-          launch<Colour(colour), Linear>(h);
-      });
+  void launch_half_sweep(Colour colour) override {
+    with_constant<red, blue>(colour, [&]<int constant>() {
+      if (this->size_ <= widest_block)
+        launch<Colour(constant), Grid>();
+      else
+        launch<Colour(constant), Linear>();
+    });
   }
 
  private:
   template <Colour colour, class Mapping>
-  void launch(std::int64_t h) {
+  void launch() {
     const Packing& packing = this->packing_;
     const int threads = *this->launch_.threads;
     update_sites<Generator, colour, Mapping>
         <<<Mapping::grid(this->layout_, threads, packing.words()), Mapping::block(this->layout_, threads)>>>(
             this->layout_, static_cast<int>(packing.half), packing.words(), packing.replicas, this->words(),
-            this->draws(h), this->thresholds_);
-    CHECK_CUDA(cudaGetLastError());
+            this->draws(colour), this->thresholds_);
   }
 };
 

@@ -83,7 +83,7 @@ void share(Where& where, Problem& problem, Launch& launch) {
 }
 
 /// On rank 0: every member is done by all.
-class Conducted : public Simulation, public Recorder {
+class Conducted : public Simulation, public Resumable, public Observing, public Recorder {
  public:
   Conducted(Where where, const Problem& asked, const Launch& wish) : number_(next_number++) {
     Problem problem = asked;
@@ -118,32 +118,30 @@ class Conducted : public Simulation, public Recorder {
   }
   void take_state(const TakeSpins& take) const override {
     tell({Order::take_state, number_});
-    or_abort([&] { own_->take_state(take); });
+    or_abort([&] { own<Observing>().take_state(take); });
   }
-  bool spares_host_memory() const override { return own_->spares_host_memory(); }
   std::optional<std::vector<SampleObservables>> observe(bool correlations) const override {
     tell({Order::observe, number_, correlations});
-    return or_abort([&] { return own_->observe(correlations); });
+    return or_abort([&] { return own<Observing>().observe(correlations); });
   }
-  bool can_resume() const override { return own_->can_resume(); }
-  int stream_words() const override { return own_->stream_words(); }
+  int stream_words() const override { return own<Resumable>().stream_words(); }
   void save_streams(const TakeWord& take) const override {
     tell({Order::save_streams, number_});
-    or_abort([&] { own_->save_streams(take); });
+    or_abort([&] { own<Resumable>().save_streams(take); });
   }
   void resume(std::int64_t half_sweeps, const State& state, const GiveWord& give) override {
     check_resumed(problem_, half_sweeps, state);
     tell({Order::resume, number_, half_sweeps});
-    or_abort([&] { own_->resume(half_sweeps, state, give); });
+    or_abort([&] { own<Resumable>().resume(half_sweeps, state, give); });
     ranks().wait_for_all();
   }
   void record() override {
     tell({Order::record, number_});
-    or_abort([&] { dynamic_cast<Recorder&>(*own_).record(); });
+    or_abort([&] { own<Recorder>().record(); });
   }
   std::vector<Part> recorded() override {
     tell({Order::recorded, number_});
-    return or_abort([&] { return dynamic_cast<Recorder&>(*own_).recorded(); });
+    return or_abort([&] { return own<Recorder>().recorded(); });
   }
   Launch launch() const override { return own_->launch(); }
   std::string remark() const override { return own_->remark(); }
@@ -151,6 +149,11 @@ class Conducted : public Simulation, public Recorder {
 
  private:
   static inline int next_number = 0;
+
+  template <class Interface>
+  Interface& own() const {
+    return dynamic_cast<Interface&>(*own_);
+  }
 
   int number_;
   Problem problem_;
@@ -194,16 +197,16 @@ int serve() {
           engine->advance(message.argument);
           break;
         case Order::take_state:
-          engine->take_state([](auto) {});
+          dynamic_cast<Observing&>(*engine).take_state([](auto) {});
           break;
         case Order::observe:
-          engine->observe(message.argument != 0);
+          dynamic_cast<Observing&>(*engine).observe(message.argument != 0);
           break;
         case Order::save_streams:
-          engine->save_streams([](auto) {});
+          dynamic_cast<Resumable&>(*engine).save_streams([](auto) {});
           break;
         case Order::resume:
-          engine->resume(message.argument, {}, [](auto) {});
+          dynamic_cast<Resumable&>(*engine).resume(message.argument, {}, [](auto) {});
           ranks().wait_for_all();
           break;
         case Order::record:

@@ -67,14 +67,15 @@ testing::AssertionResult same(const State& found, const State& expected) {
 
 std::vector<std::uint32_t> streams(const Simulation& simulation) {
   std::vector<std::uint32_t> words;
-  simulation.save_streams(
-      [&](std::span<const std::uint32_t> word) { std::ranges::copy(word, std::back_inserter(words)); });
+  dynamic_cast<const Resumable&>(simulation).save_streams([&](std::span<const std::uint32_t> word) {
+    std::ranges::copy(word, std::back_inserter(words));
+  });
   return words;
 }
 
 void resume(Simulation& simulation, std::int64_t done, const State& state, const std::vector<std::uint32_t>& streams) {
   auto next = streams.begin();
-  simulation.resume(done, state, [&](std::span<std::uint32_t> word) {
+  dynamic_cast<Resumable&>(simulation).resume(done, state, [&](std::span<std::uint32_t> word) {
     std::ranges::copy_n(next, std::ssize(word), word.begin());
     next += std::ssize(word);
   });
@@ -201,7 +202,7 @@ TEST_P(Slabs, AreMeasuredAsOneLattice) {
         simulation->advance(more);
         const State state = simulation->state();
         for (const bool correlations : {false, true}) {
-          const auto found = simulation->observe(correlations);
+          const auto found = dynamic_cast<const Observing&>(*simulation).observe(correlations);
           ASSERT_TRUE(found.has_value());
           ASSERT_EQ(std::ssize(*found), problem.samples);
           for (std::int64_t sample = 0; sample < problem.samples; ++sample) {

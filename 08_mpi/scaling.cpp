@@ -51,7 +51,7 @@ T called(const std::array<T, n>& values, const std::string& wish) {
 /// A hash of what is measured of all samples.
 std::string check_of(const Simulation& simulation) {
   Checksum sum;
-  const std::vector<SampleObservables> samples = simulation.observe(false).value();
+  const std::vector<SampleObservables> samples = dynamic_cast<const Observing&>(simulation).observe(false).value();
   for (const SampleObservables& sample : samples)
     for (const auto* numbers : {&sample.energies, &sample.magnetisations, &sample.overlaps})
       sum.add(numbers->data(), numbers->size() * sizeof(std::int64_t));

@@ -1,5 +1,5 @@
-/// What an engine of this stage is besides its kernels: stage 07's arrays for a rank's slab, and what all ranks do
-/// together when the whole lattice is asked for. All members are collective.
+/// What an engine of this stage is besides its kernels: what all ranks do together when the whole lattice is asked for.
+/// All members are collective.
 #pragma once
 
 #include <algorithm>
@@ -23,10 +23,9 @@ namespace psflip::PSFLIP_PLATFORM {
 
 using spin_glass::Slab;
 
-template <class Generator>
-class SlabSimulation : public MultispinSimulation<Generator, Slab>, public Ranked {
-  using Base = MultispinSimulation<Generator, Slab>;
-
+/// Base is a MultispinSimulation of a rank's slab.
+template <class Base>
+class SlabSimulation : public Base, public Ranked {
  public:
   using Base::Base;
 
@@ -142,8 +141,9 @@ class SlabSimulation : public MultispinSimulation<Generator, Slab>, public Ranke
       }
       for (const Colour colour : {spin_glass::red, spin_glass::blue}) {
         for (int block = 0; block < packing.blocks(); ++block) {
-          const auto* spins = this->spins(colour) + packing.spin(word * packing.units, block * packing.interleaved,
-                                                                 this->layout_.first_owned(colour));
+          const auto* spins =
+              this->arrays().spins[colour] +
+              packing.spin(word * packing.units, block * packing.interleaved, this->layout_.first_owned(colour));
           CHECK_CUDA(cudaMemcpy(own.data(), spins, own.size(), cudaMemcpyDeviceToHost));
           ranks().gather(own.data(), whole.data(), planes, plane, owner);
           if (mine)

@@ -16,7 +16,6 @@
 
 #include "04_checkerboard/bitwise.hpp"
 #include "04_checkerboard/standard.hpp"
-#include "05_sliced/loads.hpp"
 #include "05_sliced/mapping.hpp"
 #include "05_sliced/sliced.hpp"
 #include "05_sliced/words.hpp"
@@ -46,11 +45,17 @@ __device__ void copy_state(curandStateMtgp32_t* to, const curandStateMtgp32_t* f
     reinterpret_cast<std::uint32_t*>(to)[i] = reinterpret_cast<const std::uint32_t*>(from)[i];
 }
 
+/// The six couplings of the red sites: along[direction][sample * elements + i].
+template <class Word>
+struct Couplings {
+  const Word* along[directions];
+};
+
 /// Updates the sites of one colour, in all samples: element e = sample * elements + i for i = 0 .. elements - 1.
-template <Colour colour, class Layout, class Word, Load load>
+template <Colour colour, class Layout, class Word>
 __global__ void __launch_bounds__(threads)
-    update(Layout layout, int elements, int samples, int replicas, Word* spins, Source<Word, load> others,
-           Couplings<Word, load> couplings, curandStateMtgp32_t* states, Thresholds thresholds) {
+    update(Layout layout, int elements, int samples, int replicas, Word* spins, const Word* others,
+           Couplings<Word> couplings, curandStateMtgp32_t* states, Thresholds thresholds) {
   constexpr int s = sizeof(Word);
   __shared__ curandStateMtgp32_t state;  // read and written by all threads at every number
   copy_state(&state, states + blockIdx.x);
@@ -66,10 +71,10 @@ __global__ void __launch_bounds__(threads)
     const Neighbours neighbours = layout.neighbours(colour, layout.place(i));
     Six<Word> coupling;
     if constexpr (colour == red) {
-      for (int d = 0; d < directions; ++d) coupling.in[d] = couplings.along[d][first + i];
+      for (int d = 0; d < directions; ++d) coupling.in[d] = __ldg(couplings.along[d] + first + i);
     } else {  // a blue site's bond is its neighbour's, in the opposite direction
-      coupling =
-          look_around<Word>(neighbours, [&](int d, int element) { return couplings.along[d ^ 1][first + element]; });
+      coupling = look_around<Word>(neighbours,
+                                   [&](int d, int element) { return __ldg(couplings.along[d ^ 1] + first + element); });
     }
 
     for (int replica = 0; replica < replicas; ++replica) {
@@ -78,7 +83,7 @@ __global__ void __launch_bounds__(threads)
       if (!has_element) continue;
       const std::int64_t lattice = (sample * replicas + replica) * elements;
       const Six<Word> around =
-          look_around<Word>(neighbours, [&](int, int element) { return others[lattice + element]; });
+          look_around<Word>(neighbours, [&](int, int element) { return __ldg(others + lattice + element); });
       const Word word = spins[lattice + i];
       Word unsatisfied = 0, flip = 0;  // a byte a site
       for (int d = 0; d < directions; ++d) unsatisfied += word ^ around.in[d] ^ coupling.in[d];
@@ -131,7 +136,6 @@ class Mtgp32Simulation : public DeviceSimulation<Layout, NoStreams> {
 
  private:
   static constexpr int s = sizeof(Word);
-  static constexpr Load load = Load::readonly;
 
   /// What curandMakeMTGP32KernelState() does, but for any number of blocks, and with 64 bits of seed instead of 32.
   void seed_blocks() {
@@ -150,12 +154,12 @@ class Mtgp32Simulation : public DeviceSimulation<Layout, NoStreams> {
   template <Colour colour>
   void launch_update() {
     const Problem& problem = this->problem_;
-    Couplings<Word, load> couplings;
-    for (int d = 0; d < directions; ++d) couplings.along[d] = {words_of(this->couplings_[red][d])};
-    update<colour><<<blocks_, threads>>>(
-        words_, this->half_ / s, static_cast<int>(problem.samples), static_cast<int>(problem.replicas),
-        reinterpret_cast<Word*>(this->spins_[colour].data()), Source<Word, load>{words_of(this->spins_[other(colour)])},
-        couplings, states_.data(), this->thresholds_);
+    Couplings<Word> couplings;
+    for (int d = 0; d < directions; ++d) couplings.along[d] = words_of(this->couplings_[red][d]);
+    update<colour>
+        <<<blocks_, threads>>>(words_, this->half_ / s, static_cast<int>(problem.samples),
+                               static_cast<int>(problem.replicas), reinterpret_cast<Word*>(this->spins_[colour].data()),
+                               words_of(this->spins_[other(colour)]), couplings, states_.data(), this->thresholds_);
   }
 
   static const Word* words_of(const DeviceBuffer<std::uint8_t>& bytes) {

@@ -18,6 +18,14 @@ struct Draws {
   int slot;        ///< n mod the generator's words
 };
 
+template <class Generator>
+PSFLIP_HOST_DEVICE Draws draws_of(const States& states, std::uint64_t seed, std::int64_t samples_per_stream,
+                                  std::int64_t n) {
+  int slot = 0;
+  if constexpr (Generator::words > 1) slot = static_cast<int>(n % Generator::words);
+  return {states, seed, samples_per_stream, n, slot};
+}
+
 /// The streams of a word of sites: those of the group to which the sample belongs.
 template <int s, class Layout>
 __device__ prng::Position<s> position_of(const Draws& draws, const Layout& layout, int size, spin_glass::Colour colour,

@@ -64,11 +64,8 @@ template <class Generator, int replicas, int interleaved, int blocks>
 __device__ auto stream_for_site(const Work& work, const System<replicas, interleaved, blocks>& system, std::int64_t h,
                                 spin_glass::Place place) {
   const Colour colour = Colour(h % 2);
-  const std::int64_t n = h / 2 * replicas;
-  int slot = 0;
-  if constexpr (Generator::words > 1) slot = static_cast<int>(n % Generator::words);
-  const Draws streams{colour == spin_glass::red ? work.streams[0] : work.streams[1], work.seed, work.words_per_group, n,
-                      slot};
+  const Draws streams = draws_of<Generator>(colour == spin_glass::red ? work.streams[0] : work.streams[1], work.seed,
+                                            work.words_per_group, h / 2 * replicas);
   const int size = work.layout.size;
   const std::int64_t i = place.x + size * (place.y + std::int64_t{size} * place.z);
   const std::int64_t id = (system.word * system.parts + system.part) * work.half + i;

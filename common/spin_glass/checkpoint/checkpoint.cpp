@@ -100,7 +100,7 @@ Json description(const Saved& saved, const Simulation& simulation) {
           {"energy", saved.result.energy},
           {"magnetisation", saved.result.magnetisation},
           {"averages", saved.result.averages.size()},
-          {"stream_words", simulation.stream_words()},
+          {"stream_words", dynamic_cast<const Resumable&>(simulation).stream_words()},
           {"rows", rows}};
 }
 
@@ -123,7 +123,7 @@ void write_checkpoint(OutputFile& file, const Saved& saved, const Simulation& si
     put(row.data(), row.size() * sizeof(double));
   }
   std::vector<std::uint8_t> bits(spins_at_once / 8);
-  simulation.take_state([&](std::span<const Spin> spins) {  // of some lattices, and each is a whole number of bytes
+  take_state(simulation, [&](std::span<const Spin> spins) {  // of some lattices, and each is a whole number of bytes
     for (std::int64_t first = 0; first < std::ssize(spins); first += spins_at_once) {
       const std::int64_t count = std::min(spins_at_once, std::ssize(spins) - first);
       std::ranges::fill(bits, 0);
@@ -133,7 +133,9 @@ void write_checkpoint(OutputFile& file, const Saved& saved, const Simulation& si
       put(bits.data(), count / 8);
     }
   });
-  simulation.save_streams([&](std::span<const std::uint32_t> words) { put(words.data(), words.size_bytes()); });
+  dynamic_cast<const Resumable&>(simulation).save_streams([&](std::span<const std::uint32_t> words) {
+    put(words.data(), words.size_bytes());
+  });
   const std::uint64_t sum = checksum.value();
   put(&sum, sizeof sum);
   file.flush();
@@ -229,8 +231,9 @@ void Checkpoint::restore(const Problem& problem, Simulation& simulation) {
       state.spins[first + i] = bits[i / 8] >> i % 8 & 1 ? 1 : -1;
     }
   }
-  simulation.resume(2 * saved_.sweeps, state,
-                    [&](std::span<std::uint32_t> words) { read(words.data(), words.size_bytes()); });
+  dynamic_cast<Resumable&>(simulation).resume(2 * saved_.sweeps, state, [&](std::span<std::uint32_t> words) {
+    read(words.data(), words.size_bytes());
+  });
 }
 
 void Checkpoint::read(void* to, std::size_t bytes) {

@@ -6,8 +6,12 @@
 
 namespace psflip::spin_glass {
 
-void Simulation::resume(std::int64_t, const State&, const GiveWord&) {
-  throw InvalidInput("the random streams of this engine cannot be continued");
+void take_state(const Simulation& simulation, const TakeSpins& take) {
+  if (const auto* observing = dynamic_cast<const Observing*>(&simulation)) {
+    observing->take_state(take);
+  } else {
+    take(simulation.state().spins);
+  }
 }
 
 void check_resumed(const Problem& problem, std::int64_t half_sweeps, const State& state) {

@@ -46,25 +46,6 @@ class Simulation {
   virtual std::int64_t half_sweeps() const = 0;
   /// The spins now.
   virtual State state() const = 0;
-  /// The same for who need not have all at once: calls `take` for some lattices, and so on to the last.
-  virtual void take_state(const TakeSpins& take) const { take(state().spins); }
-  /// Whether take_state() comes in parts, and observe() measures: then the host needs no room for all spins and
-  /// couplings.
-  virtual bool spares_host_memory() const { return false; }
-  /// What observables.hpp computes from state(), one element a sample, if the engine can do it where the spins are;
-  /// else nothing, and the caller has to take the state to the host. `correlations`: also the overlaps' correlations.
-  virtual std::optional<std::vector<SampleObservables>> observe(bool /*correlations*/) const { return std::nullopt; }
-
-  /// Whether the streams can leave the engine, so that another can go on: all but those that cuRAND makes can.
-  virtual bool can_resume() const { return false; }
-  /// Words of state of a stream; 0 if there are none, or if they cannot leave the engine.
-  virtual int stream_words() const { return 0; }
-  /// Calls `take` for word 0, 1, ..., stream_words() - 1 of the streams as they are now.
-  virtual void save_streams(const TakeWord& /*take*/) const {}
-  /// Becomes the engine that had done so many half-sweeps and then had this state and these streams: calls `give` for
-  /// word 0, 1, ..., stream_words() - 1. Throws InvalidInput, having changed nothing, if the state is not of this
-  /// problem's size or the engine cannot do it.
-  virtual void resume(std::int64_t half_sweeps, const State& state, const GiveWord& give);
 
   /// The launch that is used, with everything filled in that the stage has.
   virtual Launch launch() const = 0;
@@ -75,6 +56,37 @@ class Simulation {
   /// what they can share; caches are thought to be ideal within a half-sweep and empty before it.
   virtual double bytes_per_flip() const = 0;
 };
+
+/// What an engine is besides if its streams can leave it, so that another can go on: all but those with cuRAND's.
+class Resumable {
+ public:
+  virtual ~Resumable() = default;
+
+  /// Words of state of a stream; 0 if a stream has none.
+  virtual int stream_words() const = 0;
+  /// Calls `take` for word 0, 1, ..., stream_words() - 1 of the streams as they are now.
+  virtual void save_streams(const TakeWord& take) const = 0;
+  /// Becomes the engine that had done so many half-sweeps and then had this state and these streams: calls `give` for
+  /// word 0, 1, ..., stream_words() - 1. Throws InvalidInput, having changed nothing, if the state is not of this
+  /// problem's size.
+  virtual void resume(std::int64_t half_sweeps, const State& state, const GiveWord& give) = 0;
+};
+
+/// What an engine is besides if it measures where the spins are: the host then needs no room for all spins and
+/// couplings.
+class Observing {
+ public:
+  virtual ~Observing() = default;
+
+  /// Simulation::state() in parts: calls `take` for some lattices, and so on to the last.
+  virtual void take_state(const TakeSpins& take) const = 0;
+  /// What observables.hpp computes from the state, one element a sample; nothing if the device cannot, and then the
+  /// caller has to take the state to the host. `correlations`: also the overlaps' correlations.
+  virtual std::optional<std::vector<SampleObservables>> observe(bool correlations) const = 0;
+};
+
+/// The same of any engine: in parts if it is Observing, else at once.
+void take_state(const Simulation& simulation, const TakeSpins& take);
 
 /// Throws InvalidInput unless an engine for the problem could be where resume() is asked to put it.
 void check_resumed(const Problem& problem, std::int64_t half_sweeps, const State& state);

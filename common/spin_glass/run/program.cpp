@@ -136,12 +136,12 @@ void work(const Options& given) {
 
   const Launch wish = wish_for(given, options, saved, choice);
   const std::unique_ptr<Simulation> simulation = choice.platform->make_simulation(run.problem, wish);
-  if (checkpointer && !simulation->can_resume()) {
+  if (checkpointer && dynamic_cast<const Resumable*>(simulation.get()) == nullptr) {
     throw InvalidInput("--checkpoint: the random streams of " + std::string(name(run.problem.generator)) +
                        " are cuRAND's own and cannot be continued; take another --generator");
   }
   double bytes_per_site = bytes_of_all(run.problem);
-  if (simulation->spares_host_memory()) {  // given couplings, and the spins of a checkpoint
+  if (dynamic_cast<const Observing*>(simulation.get()) != nullptr) {  // given couplings, and the spins of a checkpoint
     bytes_per_site = (run.problem.given_couplings ? 3 * sizeof(Coupling) : 0) +
                      (saved ? static_cast<double>(run.problem.replicas) * sizeof(Spin) : 0);
   }

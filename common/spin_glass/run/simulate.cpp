@@ -40,7 +40,8 @@ class Couplings {
 void measure(const Simulation& simulation, const Run& run, std::int64_t sweep, Couplings& couplings, RunFiles& files,
              Checkpointer* checkpointer, Result& result) {
   const Problem& problem = run.problem;
-  const std::optional<std::vector<SampleObservables>> observed = simulation.observe(run.correlations);
+  const auto* const observing = dynamic_cast<const Observing*>(&simulation);
+  const auto observed = observing != nullptr ? observing->observe(run.correlations) : std::nullopt;
   const State state = observed ? State{} : simulation.state();
   Averager averager(problem);
   result.energy = result.magnetisation = 0;
@@ -66,7 +67,7 @@ void measure(const Simulation& simulation, const Run& run, std::int64_t sweep, C
 
 std::string hash_of_state(const Simulation& simulation) {
   StateHash hash;
-  simulation.take_state([&](std::span<const Spin> spins) {
+  take_state(simulation, [&](std::span<const Spin> spins) {
     for (const Spin spin : spins) {
       hash.add(spin > 0);
     }

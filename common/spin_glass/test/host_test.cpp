@@ -382,7 +382,7 @@ TEST_F(FilesTest, AreNotUsedForTwoPurposes) {
 // ---- Checkpoints
 
 /// Holds a state and streams, and does nothing.
-class Still : public Simulation {
+class Still : public Simulation, public Resumable {
  public:
   Still(const Problem& problem, int words) : problem_(problem), words_(words) { restart(); }
   void restart() override {
@@ -404,14 +404,6 @@ class Still : public Simulation {
   }
   std::int64_t half_sweeps() const override { return half_sweeps_; }
   State state() const override { return state_; }
-  void take_state(const TakeSpins& take) const override {
-    for (std::int64_t sample = 0; sample < state_.samples; ++sample) {
-      for (std::int64_t replica = 0; replica < state_.replicas; ++replica) {
-        take(state_.of(sample, replica));
-      }
-    }
-  }
-  bool can_resume() const override { return true; }
   int stream_words() const override { return words_; }
   void save_streams(const TakeWord& take) const override { std::for_each(streams_.begin(), streams_.end(), take); }
   void resume(std::int64_t half_sweeps, const State& state, const GiveWord& give) override {

@@ -1,5 +1,5 @@
-/// The way between the order in which an engine keeps spins and random streams on its device, that of a layout
-/// (spin_glass/model/geometry.hpp), and the canonical one (spin_glass/engine/simulation.hpp).
+/// The way between the order in which an engine keeps random streams on its device, that of a layout, and the canonical
+/// one (spin_glass/engine/simulation.hpp).
 #pragma once
 
 #include <algorithm>
@@ -8,67 +8,21 @@
 #include <vector>
 
 #include "gpu/device_buffer.hpp"
+#include "spin_glass/engine/lattices.cuh"
 #include "spin_glass/engine/simulation.hpp"
-#include "spin_glass/model/geometry.hpp"
 
 namespace psflip::PSFLIP_PLATFORM {
-
-using spin_glass::Colour;
-
-/// Calls f(i) for the thread's share of 0 <= i < count, whatever the grid.
-template <class F>
-__device__ void for_each_element(std::int64_t count, F f) {
-  const std::int64_t stride = std::int64_t{gridDim.x} * blockDim.x;
-  for (std::int64_t i = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < count; i += stride) f(i);
-}
-
-/// A grid for kernels that use it.
-inline constexpr unsigned setup_threads = 256;
-inline unsigned setup_blocks(std::int64_t elements) {
-  return static_cast<unsigned>(std::clamp<std::int64_t>((elements - 1) / setup_threads + 1, 1, 2048));
-}
-
-/// How much is copied at once, or one lattice if that is more: on host threads what a cache holds.
-#ifdef __CUDACC__
-inline constexpr std::int64_t transfer_bytes = 32 << 20;
-#else
-inline constexpr std::int64_t transfer_bytes = 1 << 20;
-#endif
-
-// ---- Spins, one byte each: 1 = up, 0 = down
-
-/// `states` lattices of a colour, one after the other, back into the order of s and to +-1.
-template <class Layout>
-__global__ void take_spins(const std::uint8_t* spins, spin_glass::Spin* canonical, Layout layout, Colour colour,
-                           int size, int half, std::int64_t states) {
-  for_each_element(states * half, [&](std::int64_t element) {
-    const std::int64_t s = number(layout.site(colour, layout.place(static_cast<int>(element % half))), size);
-    canonical[element / half * 2 * half + s] = spins[element] ? 1 : -1;
-  });
-}
-
-/// The same in the other direction.
-template <class Layout>
-__global__ void put_spins(std::uint8_t* spins, const spin_glass::Spin* canonical, Layout layout, Colour colour,
-                          int size, int half, std::int64_t states) {
-  for_each_element(states * half, [&](std::int64_t element) {
-    const std::int64_t s = number(layout.site(colour, layout.place(static_cast<int>(element % half))), size);
-    spins[element] = canonical[element / half * 2 * half + s] > 0;
-  });
-}
-
-// ---- Streams
 
 /// Whether the streams of a generator can leave the engine: it says how many words of state their future depends on.
 /// Word n of a stream's sequence lies in slot n mod Generator::words, so those `history` words end before the slot of
 /// the next number.
 template <class Generator>
-concept Resumable = requires {
+concept HasHistory = requires {
   Generator::history;
 };
 
 /// The slot of word i of the history, oldest first, of a stream that has given n numbers.
-template <Resumable Generator>
+template <HasHistory Generator>
 std::int64_t history_slot(int i, std::int64_t n) {
   return (n + Generator::words - Generator::history + i) % std::max(Generator::words, 1);
 }
@@ -131,7 +85,7 @@ void for_each_part_of_streams(const StreamOrder<Layout>& order, F f) {
       f(i, first, std::min(at_once, groups - first), part.data());
 }
 
-/// What Simulation::save_streams() is to do; 0 for the sites that the layout does not own. words[colour] are the
+/// What Resumable::save_streams() is to do; 0 for the sites that the layout does not own. words[colour] are the
 /// engine's States::words.
 template <class Generator, class Layout>
 void save_streams(const std::uint32_t* const (&words)[2], const StreamOrder<Layout>& order,
@@ -152,7 +106,7 @@ void save_streams(const std::uint32_t* const (&words)[2], const StreamOrder<Layo
   });
 }
 
-/// What Simulation::resume() is to do about streams; order.half_sweeps are those that were done when they were saved.
+/// What Resumable::resume() is to do about streams; order.half_sweeps are those that were done when they were saved.
 template <class Generator, class Layout>
 void restore_streams(std::uint32_t* const (&words)[2], const StreamOrder<Layout>& order,
                      const spin_glass::GiveWord& give) {
