@@ -30,7 +30,7 @@ using namespace spin_glass;
 constexpr int default_threads = 128;
 constexpr int most_threads = 256;  // of a block: fewer threads may have more registers, and streams take many
 
-// --- yours: as in stage 05, with the streams of any Generator: draw() for every replica, store() once
+// --- yours: as in stage 05, with the streams of any Prng: draw() for every replica, store() once
 /// Metropolis: whether a spin flips that has so many unsatisfied bonds of its six.
 __device__ bool flips(int unsatisfied, std::uint32_t draw, const Thresholds& thresholds) {
   if (unsatisfied >= 3) return true;  // the energy falls or stays
@@ -45,10 +45,10 @@ struct Couplings {
 
 /// Updates the sites of one colour. An element is a word of s sites; what belongs to element i of a sample is number
 /// sample * elements + i in the couplings, and (sample * replicas + replica) * elements + i in the spins.
-template <class Generator, Colour colour, class Mapping, class Layout, class Word>
+template <class Prng, Colour colour, class Mapping, class Layout, class Word>
 __global__ void __launch_bounds__(most_threads)
     update(Layout layout, int size, int elements, int samples, int replicas, Word* spins, const Word* others,
-           Couplings<Word> couplings, Draws draws, Thresholds thresholds) {
+           Couplings<Word> couplings, StreamTable draws, Thresholds thresholds) {
   constexpr int s = sizeof(Word);
   const Place place = Mapping::place(layout);
   if (!inside(layout, place)) return;  // whole blocks cover the places: some threads have none
@@ -64,7 +64,7 @@ __global__ void __launch_bounds__(most_threads)
       coupling = look_around<Word>(neighbours,
                                    [&](int d, int element) { return __ldg(couplings.along[d ^ 1] + first + element); });
     }
-    typename Generator::template Streams<s> streams(
+    typename Prng::template Streams<s> streams(
         draws.states, position_of<s>(draws, layout, size, colour, place, sample, (first + i) * s));
 
     for (int replica = 0; replica < replicas; ++replica) {
@@ -85,11 +85,11 @@ __global__ void __launch_bounds__(most_threads)
 // --- end
 
 /// `sites` is the layout with one site an element, `words` the same with s of them.
-template <class Generator, class Layout, class Word>
-class PrngSimulation : public DeviceSimulation<Layout, Generator> {
+template <class Prng, class Layout, class Word>
+class PrngSimulation : public DeviceSimulation<Layout, Prng> {
  public:
   PrngSimulation(const Problem& problem, const Launch& launch, const Layout& sites, const Layout& words)
-      : DeviceSimulation<Layout, Generator>(problem, launch, sites, CouplingsOf::red), words_(words) {}
+      : DeviceSimulation<Layout, Prng>(problem, launch, sites, CouplingsOf::red), words_(words) {}
 
  protected:
   void launch_half_sweep(Colour colour) override {
@@ -105,10 +105,10 @@ class PrngSimulation : public DeviceSimulation<Layout, Generator> {
     const auto words_of = [](const auto& bytes) { return reinterpret_cast<const Word*>(bytes.data()); };
     Couplings<Word> couplings;
     for (int d = 0; d < directions; ++d) couplings.along[d] = words_of(this->couplings_[red][d]);
-    const Draws draws =
-        draws_of<Generator>(this->states(colour), problem.seed, problem.samples_per_stream, this->draws_done());
-    update<Generator, colour, Linear><<<Linear::grid(words_, *this->launch_.threads, problem.samples),
-                                        Linear::block(words_, *this->launch_.threads)>>>(
+    const StreamTable draws =
+        stream_table<Prng>(this->states(colour), problem.seed, problem.samples_per_stream, this->draws_done());
+    update<Prng, colour, Linear><<<Linear::grid(words_, *this->launch_.threads, problem.samples),
+                                   Linear::block(words_, *this->launch_.threads)>>>(
         words_, this->size_, this->half_ / s, static_cast<int>(problem.samples), static_cast<int>(problem.replicas),
         reinterpret_cast<Word*>(this->spins_[colour].data()), words_of(this->spins_[other(colour)]), couplings, draws,
         this->thresholds_);
@@ -117,20 +117,20 @@ class PrngSimulation : public DeviceSimulation<Layout, Generator> {
   Layout words_;
 };
 
-template <class Generator>
+template <class Prng>
 std::unique_ptr<Simulation> make(const Problem& problem, const Launch& launch) {
-  refuse_large_problem(problem, launch, bytes_needed<Generator>(problem, CouplingsOf::red));
+  refuse_large_problem(problem, launch, bytes_needed<Prng>(problem, CouplingsOf::red));
   const int size = static_cast<int>(problem.size);
   if (launch.indexing == Indexing::standard)
-    return std::make_unique<PrngSimulation<Generator, Standard, std::uint8_t>>(problem, launch, Standard{size},
-                                                                               Standard{size});
+    return std::make_unique<PrngSimulation<Prng, Standard, std::uint8_t>>(problem, launch, Standard{size},
+                                                                          Standard{size});
   if (launch.indexing == Indexing::bitwise) {
     const Bitwise layout{std::countr_zero(static_cast<unsigned>(size))};
-    return std::make_unique<PrngSimulation<Generator, Bitwise, std::uint8_t>>(problem, launch, layout, layout);
+    return std::make_unique<PrngSimulation<Prng, Bitwise, std::uint8_t>>(problem, launch, layout, layout);
   }
   return with_constant<1, 2, 4, 8>(*launch.sites_per_thread, [&]<int s>() -> std::unique_ptr<Simulation> {
-    return std::make_unique<PrngSimulation<Generator, Sliced, UnsignedOf<s>>>(problem, launch, Sliced{size, size},
-                                                                              Sliced{size, size / s});
+    return std::make_unique<PrngSimulation<Prng, Sliced, UnsignedOf<s>>>(problem, launch, Sliced{size, size},
+                                                                         Sliced{size, size / s});
   });
 }
 

@@ -55,13 +55,13 @@ struct Packing {
   }
 
   /// Elements of spins that hold all replicas of a site and word.
-  PSFLIP_HOST_DEVICE constexpr int blocks() const { return (replicas - 1) / interleaved + 1; }
+  PSFLIP_HOST_DEVICE constexpr int bundles() const { return (replicas - 1) / interleaved + 1; }
 
-  /// In units: the spins of one replica, element i, in the array of a colour, [word][block][i][replica in it][unit].
+  /// In units: the spins of one replica, element i, in the array of a colour, [word][bundle][i][replica in it][unit].
   PSFLIP_HOST_DEVICE constexpr std::int64_t spin(std::int64_t unit, int replica, std::int64_t i) const {
     const std::int64_t word = unit / units;
-    const int block = replica / interleaved;
-    return (((word * blocks() + block) * half + i) * interleaved + (replica - block * interleaved)) * units +
+    const int bundle = replica / interleaved;
+    return (((word * bundles() + bundle) * half + i) * interleaved + (replica - bundle * interleaved)) * units +
            (unit - word * units);
   }
   /// In units: the couplings in one direction of element i, [word][i][unit].
@@ -71,7 +71,7 @@ struct Packing {
   }
 
   PSFLIP_HOST_DEVICE constexpr std::int64_t spin_units() const {
-    return words() * blocks() * half * interleaved * units;
+    return words() * bundles() * half * interleaved * units;
   }
   PSFLIP_HOST_DEVICE constexpr std::int64_t coupling_units() const { return words() * half * units; }
 };

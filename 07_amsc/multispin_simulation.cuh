@@ -34,13 +34,13 @@ struct Words32 {
 };
 
 /// An engine: of all sites, or of those of a part of the lattice, which stage 08 gives to a rank.
-template <class Generator, class Layout = Sliced>
-class MultispinSimulation : public DeviceSimulation<Layout, Generator, Packing>, public spin_glass::Observing {
+template <class Prng, class Layout = Sliced>
+class MultispinSimulation : public DeviceSimulation<Layout, Prng, Packing>, public spin_glass::Observing {
  public:
   /// `copies`: how often every stream is stored, for threads that share its numbers.
   MultispinSimulation(const spin_glass::Problem& problem, const spin_glass::Launch& launch, const Packing& packing,
                       int copies, const Layout& layout)
-      : DeviceSimulation<Layout, Generator, Packing>(problem, launch, layout, CouplingsOf::red, packing, copies) {}
+      : DeviceSimulation<Layout, Prng, Packing>(problem, launch, layout, CouplingsOf::red, packing, copies) {}
 
   MultispinSimulation(const spin_glass::Problem& problem, const spin_glass::Launch& launch, const Packing& packing,
                       int copies) requires std::same_as<Layout, Sliced>
@@ -48,7 +48,7 @@ class MultispinSimulation : public DeviceSimulation<Layout, Generator, Packing>,
                             Sliced{static_cast<int>(problem.size), static_cast<int>(problem.size)}) {}
 
   static double bytes_needed(const spin_glass::Problem& problem, const Packing& packing, int copies) {
-    return PSFLIP_PLATFORM::bytes_needed<Generator>(problem, CouplingsOf::red, packing, copies);
+    return PSFLIP_PLATFORM::bytes_needed<Prng>(problem, CouplingsOf::red, packing, copies);
   }
 
   void take_state(const spin_glass::TakeSpins& take) const override { this->take_lattices(take); }
@@ -70,9 +70,9 @@ class MultispinSimulation : public DeviceSimulation<Layout, Generator, Packing>,
     return all;
   }
   /// Where the streams of a colour stand before its next half-sweep. What is a sample in stage 06 is a word here.
-  Draws draws(Colour colour) {
-    return draws_of<Generator>(this->states(colour), this->problem_.seed, this->packing_.words_per_group(),
-                               this->draws_done());
+  StreamTable draws(Colour colour) {
+    return stream_table<Prng>(this->states(colour), this->problem_.seed, this->packing_.words_per_group(),
+                              this->draws_done());
   }
 };
 

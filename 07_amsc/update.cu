@@ -47,9 +47,9 @@ __device__ Word flips(const Word (&e)[directions], std::uint32_t draw, const Thr
 
 /// Updates the sites of one colour: a thread takes a site and a word. What belongs to element i of a word is number
 /// word * elements + i in couplings and streams, and (word * replicas + replica) * elements + i in the spins.
-template <class Generator, Colour colour, class Mapping>
+template <class Prng, Colour colour, class Mapping>
 __global__ void __launch_bounds__(1024) update_sites(Sliced layout, int elements, std::int64_t words, int replicas,
-                                                     Words32 arrays, Draws draws, Thresholds thresholds) {
+                                                     Words32 arrays, StreamTable draws, Thresholds thresholds) {
   const Place place = Mapping::place(layout);
   if (!inside(layout, place)) return;  // whole blocks cover the places: some threads have none
   const int i = layout.element(place.x, place.y, place.z);
@@ -60,7 +60,7 @@ __global__ void __launch_bounds__(1024) update_sites(Sliced layout, int elements
     Word coupling[directions];  // a blue site's bond is its neighbour's, in the opposite direction
     for (int d = 0; d < directions; ++d)
       coupling[d] = colour == red ? arrays.couplings[d][first + i] : arrays.couplings[d ^ 1][first + neighbours.to[d]];
-    typename Generator::template Streams<1> stream(
+    typename Prng::template Streams<1> stream(
         draws.states, position_of<1>(draws, layout, layout.size, colour, place, word, first + i));
 
     for (int replica = 0; replica < replicas; ++replica) {
@@ -76,10 +76,10 @@ __global__ void __launch_bounds__(1024) update_sites(Sliced layout, int elements
 }
 // --- end
 
-template <class Generator>
-class UpdateSimulation : public MultispinSimulation<Generator> {
+template <class Prng>
+class UpdateSimulation : public MultispinSimulation<Prng> {
  public:
-  using MultispinSimulation<Generator>::MultispinSimulation;
+  using MultispinSimulation<Prng>::MultispinSimulation;
 
  protected:
   void launch_half_sweep(Colour colour) override {
@@ -96,7 +96,7 @@ class UpdateSimulation : public MultispinSimulation<Generator> {
   void launch() {
     const Packing& packing = this->packing_;
     const int threads = *this->launch_.threads;
-    update_sites<Generator, colour, Mapping>
+    update_sites<Prng, colour, Mapping>
         <<<Mapping::grid(this->layout_, threads, packing.words()), Mapping::block(this->layout_, threads)>>>(
             this->layout_, static_cast<int>(packing.half), packing.words(), packing.replicas, this->words(),
             this->draws(colour), this->thresholds_);
@@ -106,9 +106,8 @@ class UpdateSimulation : public MultispinSimulation<Generator> {
 }  // namespace
 
 std::unique_ptr<Simulation> make_update(const Problem& problem, const Launch& launch) {
-  return with_generator(problem.generator, [&]<class Generator>() {
-    return make_multispin<UpdateSimulation<Generator>>(problem, launch, 1);
-  });
+  return with_generator(problem.generator,
+                        [&]<class Prng>() { return make_multispin<UpdateSimulation<Prng>>(problem, launch, 1); });
 }
 
 }  // namespace psflip::PSFLIP_PLATFORM

@@ -98,7 +98,7 @@ class SlabSimulation : public Base, public Ranked {
     Planes all{};
     all.width = element * slab.area();
     all.pitch = element * slab.elements();
-    all.rows = packing.words() * packing.blocks();
+    all.rows = packing.words() * packing.bundles();
     for (const Colour colour : {spin_glass::red, spin_glass::blue}) {
       auto* const spins = reinterpret_cast<std::byte*>(this->words().spins[colour]);
       all.array[colour] = spins;
@@ -140,14 +140,14 @@ class SlabSimulation : public Base, public Ranked {
         for (auto& spins : lattice) spins = DeviceBuffer<std::uint32_t>(static_cast<std::size_t>(one.spin_units()));
       }
       for (const Colour colour : {spin_glass::red, spin_glass::blue}) {
-        for (int block = 0; block < packing.blocks(); ++block) {
+        for (int bundle = 0; bundle < packing.bundles(); ++bundle) {
           const auto* spins =
               this->arrays().spins[colour] +
-              packing.spin(word * packing.units, block * packing.interleaved, this->layout_.first_owned(colour));
+              packing.spin(word * packing.units, bundle * packing.interleaved, this->layout_.first_owned(colour));
           CHECK_CUDA(cudaMemcpy(own.data(), spins, own.size(), cudaMemcpyDeviceToHost));
           ranks().gather(own.data(), whole.data(), planes, plane, owner);
           if (mine)
-            CHECK_CUDA(cudaMemcpy(lattice[colour].data() + one.spin(0, block * packing.interleaved, 0), whole.data(),
+            CHECK_CUDA(cudaMemcpy(lattice[colour].data() + one.spin(0, bundle * packing.interleaved, 0), whole.data(),
                                   whole.size(), cudaMemcpyHostToDevice));
         }
       }

@@ -15,10 +15,10 @@ namespace {
 
 using namespace spin_glass;
 
-template <class Generator, int units>
-class OverlappedSimulation : public SlabSimulation<WidePlanes<Generator, units, Slab>> {
+template <class Prng, int units>
+class OverlappedSimulation : public SlabSimulation<WidePlanes<Prng, units, Slab>> {
  public:
-  using SlabSimulation<WidePlanes<Generator, units, Slab>>::SlabSimulation;
+  using SlabSimulation<WidePlanes<Prng, units, Slab>>::SlabSimulation;
 
  protected:
   // --- yours: boundary and bulk in two streams, and who waits for whom; the plane travels while the bulk is updated
@@ -51,9 +51,9 @@ class OverlappedSimulation : public SlabSimulation<WidePlanes<Generator, units, 
 }  // namespace
 
 std::unique_ptr<Simulation> make_overlapped(const Problem& problem, const Launch& launch, const Slab& slab) {
-  return with_generator(problem.generator, [&]<class Generator>() {
+  return with_generator(problem.generator, [&]<class Prng>() {
     return with_constant<1, 2, 4>(*launch.samples_per_word / Packing::bits, [&]<int units>() {
-      return make_slab<OverlappedSimulation<Generator, units>>(problem, launch, filling<units>, slab);
+      return make_slab<OverlappedSimulation<Prng, units>>(problem, launch, filling<units>, slab);
     });
   });
 }

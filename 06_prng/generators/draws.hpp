@@ -10,7 +10,7 @@
 namespace psflip::PSFLIP_PLATFORM {
 
 /// The streams that all threads use, and where they stand.
-struct Draws {
+struct StreamTable {
   States states;
   std::uint64_t seed;
   std::int64_t samples_per_stream;
@@ -18,18 +18,19 @@ struct Draws {
   int slot;        ///< n mod the generator's words
 };
 
-template <class Generator>
-PSFLIP_HOST_DEVICE Draws draws_of(const States& states, std::uint64_t seed, std::int64_t samples_per_stream,
-                                  std::int64_t n) {
+template <class Prng>
+PSFLIP_HOST_DEVICE StreamTable stream_table(const States& states, std::uint64_t seed, std::int64_t samples_per_stream,
+                                            std::int64_t n) {
   int slot = 0;
-  if constexpr (Generator::words > 1) slot = static_cast<int>(n % Generator::words);
+  if constexpr (Prng::words > 1) slot = static_cast<int>(n % Prng::words);
   return {states, seed, samples_per_stream, n, slot};
 }
 
 /// The streams of a word of sites: those of the group to which the sample belongs.
 template <int s, class Layout>
-__device__ prng::Position<s> position_of(const Draws& draws, const Layout& layout, int size, spin_glass::Colour colour,
-                                         spin_glass::Place place, std::int64_t sample, std::int64_t id) {
+__device__ prng::Position<s> position_of(const StreamTable& draws, const Layout& layout, int size,
+                                         spin_glass::Colour colour, spin_glass::Place place, std::int64_t sample,
+                                         std::int64_t id) {
   prng::Position<s> position{
       id, draws.n, draws.slot, draws.seed, static_cast<std::uint32_t>(sample / draws.samples_per_stream), {}};
   for (int k = 0; k < s; ++k)

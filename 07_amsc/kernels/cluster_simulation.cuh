@@ -11,7 +11,7 @@
 namespace psflip::PSFLIP_PLATFORM {
 
 /// What is the same for all threads of a launch.
-struct Work {
+struct Sweeps {
   Sliced layout;
   std::int64_t half;  ///< sites of a colour
   std::int64_t words;
@@ -24,71 +24,72 @@ struct Work {
   std::int64_t half_sweeps;
 };
 
-/// A system is a word, and `blocks` elements with `interleaved` replicas each: all `replicas` of the word, or a part.
-template <int replicas, int interleaved, int blocks>
+/// A system is a word, and `bundles` elements with `interleaved` replicas each: all `replicas` of the word, or a part.
+template <int replicas, int interleaved, int bundles>
 struct System {
-  static constexpr int parts = replicas / (interleaved * blocks);  ///< systems of a word
+  static constexpr int parts = replicas / (interleaved * bundles);  ///< systems of a word
 
   std::int64_t word;
   int part;
   const Words32& arrays;
   std::int64_t half;
 
-  __device__ System(const Work& work, unsigned number)
-      : word(number / parts), part(static_cast<int>(number % parts)), arrays(work.arrays), half(work.half) {}
+  __device__ System(const Sweeps& sweeps, unsigned number)
+      : word(number / parts), part(static_cast<int>(number % parts)), arrays(sweeps.arrays), half(sweeps.half) {}
 
-  /// The spins of a colour and block, [element].
+  /// The spins of a colour and bundle, [element].
   template <class Element>
-  __device__ Element* spins(int colour, int block) const {
-    return reinterpret_cast<Element*>(arrays.spins[colour]) + ((word * parts + part) * blocks + block) * half;
+  __device__ Element* spins(int colour, int bundle) const {
+    return reinterpret_cast<Element*>(arrays.spins[colour]) + ((word * parts + part) * bundles + bundle) * half;
   }
   /// The couplings in a direction, [element].
   template <class Bond>
   __device__ const Bond* bonds(int direction) const {
     return reinterpret_cast<const Bond*>(arrays.couplings[direction]) + word * half;
   }
-  /// Of the draws for all replicas, those for a block. (A choice, not an index: indices of registers have to be known.)
-  __device__ void choose(const std::uint32_t (&all)[replicas], int block, std::uint32_t (&chosen)[interleaved]) const {
+  /// Of the draws for all replicas, those for a bundle. (A choice, not an index: indices of registers have to be
+  /// known.)
+  __device__ void choose(const std::uint32_t (&all)[replicas], int bundle, std::uint32_t (&chosen)[interleaved]) const {
 #pragma unroll
     for (int i = 0; i < interleaved; ++i) {
-      chosen[i] = all[block * interleaved + i];
+      chosen[i] = all[bundle * interleaved + i];
 #pragma unroll
       for (int other = 1; other < parts; ++other)
-        if (part == other) chosen[i] = all[(other * blocks + block) * interleaved + i];
+        if (part == other) chosen[i] = all[(other * bundles + bundle) * interleaved + i];
     }
   }
 };
 
 /// The stream of a site, before half-sweep number h. Every part of a word has a copy of the streams.
-template <class Generator, int replicas, int interleaved, int blocks>
-__device__ auto stream_for_site(const Work& work, const System<replicas, interleaved, blocks>& system, std::int64_t h,
-                                spin_glass::Place place) {
+template <class Prng, int replicas, int interleaved, int bundles>
+__device__ auto stream_for_site(const Sweeps& sweeps, const System<replicas, interleaved, bundles>& system,
+                                std::int64_t h, spin_glass::Place place) {
   const Colour colour = Colour(h % 2);
-  const Draws streams = draws_of<Generator>(colour == spin_glass::red ? work.streams[0] : work.streams[1], work.seed,
-                                            work.words_per_group, h / 2 * replicas);
-  const int size = work.layout.size;
+  const StreamTable streams = stream_table<Prng>(colour == spin_glass::red ? sweeps.streams[0] : sweeps.streams[1],
+                                                 sweeps.seed, sweeps.words_per_group, h / 2 * replicas);
+  const int size = sweeps.layout.size;
   const std::int64_t i = place.x + size * (place.y + std::int64_t{size} * place.z);
-  const std::int64_t id = (system.word * system.parts + system.part) * work.half + i;
-  return typename Generator::template Streams<1>(
-      streams.states, position_of<1>(streams, work.layout, size, colour, place, system.word, id));
+  const std::int64_t id = (system.word * system.parts + system.part) * sweeps.half + i;
+  return typename Prng::template Streams<1>(
+      streams.states, position_of<1>(streams, sweeps.layout, size, colour, place, system.word, id));
 }
 
 /// The draws of a site in half-sweep number h, for all its replicas.
-template <class Generator, class System, int replicas>
-__device__ void draw_for_site(const Work& work, const System& system, std::int64_t h, spin_glass::Place place,
+template <class Prng, class System, int replicas>
+__device__ void draw_for_site(const Sweeps& sweeps, const System& system, std::int64_t h, spin_glass::Place place,
                               std::uint32_t (&draws)[replicas]) {
-  auto stream = stream_for_site<Generator>(work, system, h, place);
+  auto stream = stream_for_site<Prng>(sweeps, system, h, place);
   draw(stream, draws);
   stream.store();
 }
 
-template <class Generator>
-class ClusterSimulation : public MultispinSimulation<Generator> {
+template <class Prng>
+class ClusterSimulation : public MultispinSimulation<Prng> {
  public:
-  using MultispinSimulation<Generator>::MultispinSimulation;
+  using MultispinSimulation<Prng>::MultispinSimulation;
 
  protected:
-  Work work(std::int64_t first, std::int64_t half_sweeps) {
+  Sweeps sweeps(std::int64_t first, std::int64_t half_sweeps) {
     const Packing& packing = this->packing_;
     return {this->layout_,
             packing.half,
@@ -103,10 +104,10 @@ class ClusterSimulation : public MultispinSimulation<Generator> {
   }
 
   /// One cluster a system.
-  void launch_clusters(void (*kernel)(Work), dim3 threads, std::size_t bytes, const Work& work) {
+  void launch_clusters(void (*kernel)(Sweeps), dim3 threads, std::size_t bytes, const Sweeps& sweeps) {
     const auto cluster = static_cast<unsigned>(*this->launch_.cluster);
     const auto systems =
-        static_cast<unsigned>(work.words * (this->packing_.replicas / *this->launch_.replicas_together));
+        static_cast<unsigned>(sweeps.words * (this->packing_.replicas / *this->launch_.replicas_together));
     CHECK_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)));
     if (cluster > 8) CHECK_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1));
     cudaLaunchAttribute attribute{};
@@ -119,28 +120,28 @@ class ClusterSimulation : public MultispinSimulation<Generator> {
     config.dynamicSmemBytes = bytes;
     config.attrs = &attribute;
     config.numAttrs = cluster > 1 ? 1 : 0;
-    CHECK_CUDA(cudaLaunchKernelEx(&config, kernel, work));
+    CHECK_CUDA(cudaLaunchKernelEx(&config, kernel, sweeps));
   }
 };
 
-/// Engine<generator, units, replicas, interleaved, blocks> for a problem with 1, 2 or 4 replicas. A word has one of
+/// Engine<generator, units, replicas, interleaved, bundles> for a problem with 1, 2 or 4 replicas. A word has one of
 /// these numbers of units. `parts`: a system may have some of the replicas only.
 template <template <class, int, int, int, int> class Engine, bool parts, int... all_units>
 std::unique_ptr<spin_glass::Simulation> make_clusters(const spin_glass::Problem& problem,
                                                       const spin_glass::Launch& launch) {
-  return with_generator(problem.generator, [&]<class Generator>() {
+  return with_generator(problem.generator, [&]<class Prng>() {
     return with_constant<1, 2, 4>(static_cast<int>(problem.replicas), [&]<int replicas>() {
       return with_constant<all_units...>(
           *launch.samples_per_word / Packing::bits, [&]<int units>() -> std::unique_ptr<spin_glass::Simulation> {
             if constexpr (parts && units == 1 && replicas > 1)
               if (launch.replicas_together == 1)
-                return make_multispin<Engine<Generator, units, replicas, 1, 1>>(problem, launch, 1, replicas);
+                return make_multispin<Engine<Prng, units, replicas, 1, 1>>(problem, launch, 1, replicas);
             if constexpr (parts && units == 1 && replicas > 2)
               if (launch.replicas_together == 2)
-                return make_multispin<Engine<Generator, units, replicas, 2, 1>>(problem, launch, 2, replicas / 2);
+                return make_multispin<Engine<Prng, units, replicas, 2, 1>>(problem, launch, 2, replicas / 2);
             constexpr int interleaved = std::min(replicas, filling<units>);
-            return make_multispin<Engine<Generator, units, replicas, interleaved, replicas / interleaved>>(
-                problem, launch, interleaved);
+            return make_multispin<Engine<Prng, units, replicas, interleaved, replicas / interleaved>>(problem, launch,
+                                                                                                      interleaved);
           });
     });
   });

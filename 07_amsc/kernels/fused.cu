@@ -20,34 +20,35 @@ constexpr int slots = 3;  ///< planes of each colour in shared memory
 
 // --- yours: red goes ahead along z', blue follows; what does a plane need before it is updated?
 /// A thread takes the sites at x = threadIdx.x and row threadIdx.y of its block's strip, one of each colour in a step.
-template <class Generator, int units, int replicas, int interleaved, int blocks>
-__global__ void __launch_bounds__(512) update_fused(const Work work) {
+template <class Prng, int units, int replicas, int interleaved, int bundles>
+__global__ void __launch_bounds__(512) update_fused(const Sweeps sweeps) {
   using Element = Spins<units, interleaved>;
   using Bond = Bonds<units>;
   extern __shared__ uint4 memory[];
   const Cluster cluster;
-  const int size = work.layout.size, planes = size / 2, flat = size * size;
+  const int size = sweeps.layout.size, planes = size / 2, flat = size * size;
   const Strip strip{size, cluster.ranks(), cluster.rank()};
-  const System<replicas, interleaved, blocks> system(work, blockIdx.x / strip.ranks);
+  const System<replicas, interleaved, bundles> system(sweeps, blockIdx.x / strip.ranks);
   const int x = threadIdx.x, y = threadIdx.y, row = strip.first_row() + y, column = x + size * row;
   if (y >= strip.rows_of(strip.rank)) return;  // the last strip may be lower
 
-  // [colour][slot][block]: plane p of a colour is in slot p mod 3, from when it is fetched or new until it is replaced.
+  // [colour][slot][bundle]: plane p of a colour is in slot p mod 3, from when it is fetched or new until it is
+  // replaced.
   const HaloPlanes<Element> ring(strip, reinterpret_cast<Element*>(memory));
-  const int plane = HaloPlanes<Element>::plane(strip), blues = slots * blocks * plane;
-  const auto put = [&](int slot, const Element(&spins)[blocks]) {
-    for (int block = 0; block < blocks; ++block) ring.put(slot + block * plane, x, y, spins[block]);
+  const int plane = HaloPlanes<Element>::plane(strip), blues = slots * bundles * plane;
+  const auto put = [&](int slot, const Element(&spins)[bundles]) {
+    for (int bundle = 0; bundle < bundles; ++bundle) ring.put(slot + bundle * plane, x, y, spins[bundle]);
   };
-  const auto get = [&](int slot, Element(&spins)[blocks]) {
-    for (int block = 0; block < blocks; ++block) spins[block] = ring.at(slot + block * plane, x, y);
+  const auto get = [&](int slot, Element(&spins)[bundles]) {
+    for (int bundle = 0; bundle < bundles; ++bundle) spins[bundle] = ring.at(slot + bundle * plane, x, y);
   };
-  const auto read = [&](Colour colour, int p, Element(&spins)[blocks]) {
-    for (int block = 0; block < blocks; ++block)
-      spins[block] = system.template spins<Element>(colour, block)[column + flat * p];
+  const auto read = [&](Colour colour, int p, Element(&spins)[bundles]) {
+    for (int bundle = 0; bundle < bundles; ++bundle)
+      spins[bundle] = system.template spins<Element>(colour, bundle)[column + flat * p];
   };
-  const auto write = [&](Colour colour, int p, const Element(&spins)[blocks]) {
-    for (int block = 0; block < blocks; ++block)
-      system.template spins<Element>(colour, block)[column + flat * p] = spins[block];
+  const auto write = [&](Colour colour, int p, const Element(&spins)[bundles]) {
+    for (int bundle = 0; bundle < bundles; ++bundle)
+      system.template spins<Element>(colour, bundle)[column + flat * p] = spins[bundle];
   };
 
   // In the couplings, relative to the column: where the rows of a blue site's red neighbours are.
@@ -63,40 +64,40 @@ __global__ void __launch_bounds__(512) update_fused(const Work work) {
     bonds[plus_y] = bond(minus_y, lower + row_after), bonds[minus_y] = bond(plus_y, upper + row_before);
     bonds[plus_z] = bond(minus_z, upper), bonds[minus_z] = bond(plus_z, lower);
   };
-  const auto update = [&](Element(&spins)[blocks], const Bond(&bonds)[directions],
+  const auto update = [&](Element(&spins)[bundles], const Bond(&bonds)[directions],
                           const std::uint32_t(&draws)[replicas], int upper, int lower) {
 #pragma unroll
-    for (int block = 0; block < blocks; ++block) {
+    for (int bundle = 0; bundle < bundles; ++bundle) {
       Element around[directions];
-      ring.look(upper + block * plane, lower + block * plane, x, y, around);
+      ring.look(upper + bundle * plane, lower + bundle * plane, x, y, around);
       std::uint32_t draws_here[interleaved];
-      system.choose(draws, block, draws_here);
-      spins[block] = updated(spins[block], around, bonds, draws_here, work.thresholds);
+      system.choose(draws, bundle, draws_here);
+      spins[bundle] = updated(spins[bundle], around, bonds, draws_here, sweeps.thresholds);
     }
   };
 
   cluster.sync();  // all blocks are there: their memory may be written
-  const std::int64_t end = work.first + work.half_sweeps;
-  for (std::int64_t h = work.first; h < end; h = (h / 2 + 1) * 2) {
+  const std::int64_t end = sweeps.first + sweeps.half_sweeps;
+  for (std::int64_t h = sweeps.first; h < end; h = (h / 2 + 1) * 2) {
     const bool with_red = h % 2 == red, with_blue = !with_red || h + 1 < end;  // the first and last may be half a sweep
-    int now = 0, previous = 2 * blocks * plane, next = blocks * plane;         // the slots of planes p, p - 1 and p + 1
-    Element reds[blocks];
+    int now = 0, previous = 2 * bundles * plane, next = bundles * plane;       // the slots of planes p, p - 1 and p + 1
+    Element reds[bundles];
     read(blue, planes - 1, reds);
     put(blues + previous, reds);
     read(blue, 0, reds);
     put(blues + now, reds);
     std::uint32_t red_draws[replicas] = {}, blue_draws[replicas] = {};
     const auto make_draws = [&](int p) {  // for red plane p and blue plane p - 2
-      if (p < planes && with_red) draw_for_site<Generator>(work, system, h, {x, row, p}, red_draws);
+      if (p < planes && with_red) draw_for_site<Prng>(sweeps, system, h, {x, row, p}, red_draws);
       if (p >= 2 && p < planes + 2 && with_blue)
-        draw_for_site<Generator>(work, system, h | 1, {x, row, p - 2}, blue_draws);
+        draw_for_site<Prng>(sweeps, system, h | 1, {x, row, p - 2}, blue_draws);
     };
     make_draws(0);
     cluster.sync();
 
     for (int p = 0; p < planes + 2; ++p) {  // red plane p, blue plane p - 2
       const bool red_now = p < planes && with_red, blue_now = p >= 2 && with_blue;
-      Element incoming[blocks], blues_new[blocks];
+      Element incoming[bundles], blues_new[bundles];
       Bond bonds[directions], blue_bonds[directions];
       if (p <= planes) read(red, p < planes ? p : 0, reds);  // the last blue plane needs the first red one once more
       if (p + 1 < planes) read(blue, p + 1, incoming);       // red plane p + 1 will ask for it
@@ -122,10 +123,10 @@ __global__ void __launch_bounds__(512) update_fused(const Work work) {
 }
 // --- end
 
-template <class Generator, int units, int replicas, int interleaved, int blocks>
-class FusedSimulation : public ClusterSimulation<Generator> {
+template <class Prng, int units, int replicas, int interleaved, int bundles>
+class FusedSimulation : public ClusterSimulation<Prng> {
  public:
-  using ClusterSimulation<Generator>::ClusterSimulation;
+  using ClusterSimulation<Prng>::ClusterSimulation;
 
   double bytes_per_flip() const override {
     // A word of spins: in and out. Then, for the replicas of a cluster, six of couplings for two flips.
@@ -137,8 +138,8 @@ class FusedSimulation : public ClusterSimulation<Generator> {
     const Launch& launch = this->launch_;
     const int rows = Strip{this->size_, *launch.cluster, 0}.rows();
     const dim3 threads(this->size_, rows);
-    this->launch_clusters(update_fused<Generator, units, replicas, interleaved, blocks>, threads,
-                          fused_bytes(this->problem_, launch), this->work(this->half_sweeps_done_, half_sweeps));
+    this->launch_clusters(update_fused<Prng, units, replicas, interleaved, bundles>, threads,
+                          fused_bytes(this->problem_, launch), this->sweeps(this->half_sweeps_done_, half_sweeps));
   }
 };
 

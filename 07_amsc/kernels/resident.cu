@@ -15,23 +15,23 @@ namespace {
 
 using namespace spin_glass;
 
-/// A cluster takes a system: a word and all its replicas, in `blocks` elements. A thread takes the sites of a column,
+/// A cluster takes a system: a word and all its replicas, in `bundles` elements. A thread takes the sites of a column,
 /// every blockDim.z-th of them. `alone`: the cluster is one thread block.
-template <class Generator, int units, int replicas, int interleaved, int blocks, bool alone>
-__global__ void __launch_bounds__(blocks* units > 1 ? 512 : 1024) update_resident(const Work work) {
+template <class Prng, int units, int replicas, int interleaved, int bundles, bool alone>
+__global__ void __launch_bounds__(bundles* units > 1 ? 512 : 1024) update_resident(const Sweeps sweeps) {
   using Element = Spins<units, interleaved>;
   using Bond = Bonds<units>;
   extern __shared__ uint4 memory[];
   if constexpr (!alone && !Cluster::exists) return;  // a device without clusters never gets this one
   const Cluster cluster;
-  const int size = work.layout.size;
+  const int size = sweeps.layout.size;
   const Strip strip{size, alone ? 1 : cluster.ranks(), alone ? 0 : cluster.rank()};
-  const System<replicas, interleaved, blocks> system(work, blockIdx.x / strip.ranks);
+  const System<replicas, interleaved, bundles> system(sweeps, blockIdx.x / strip.ranks);
   const int plane = strip.plane(), planes = strip.planes(), elements = plane * planes;
 
-  // In shared memory: spins[colour][block][plane][row][x], bonds[direction][plane][row][x].
+  // In shared memory: spins[colour][bundle][plane][row][x], bonds[direction][plane][row][x].
   Element* const spins = reinterpret_cast<Element*>(memory);
-  Bond* const bonds = reinterpret_cast<Bond*>(spins + 2 * blocks * elements);
+  Bond* const bonds = reinterpret_cast<Bond*>(spins + 2 * bundles * elements);
   const int x = threadIdx.x, y = threadIdx.y, row = strip.first_row() + y;
   const int column = x + size * y, place = x + size * row;  // in a plane of the strip, and of the lattice
   const int first = y < strip.rows_of(strip.rank) ? static_cast<int>(threadIdx.z) : planes;  // the last strip is lower
@@ -39,15 +39,15 @@ __global__ void __launch_bounds__(blocks* units > 1 ? 512 : 1024) update_residen
   for (int z = first; z < planes; z += step) {
     const int to = column + plane * z, from = place + size * size * z;
     for (int colour = red; colour <= blue; ++colour)
-      for (int block = 0; block < blocks; ++block)
-        spins[(colour * blocks + block) * elements + to] = system.template spins<Element>(colour, block)[from];
+      for (int bundle = 0; bundle < bundles; ++bundle)
+        spins[(colour * bundles + bundle) * elements + to] = system.template spins<Element>(colour, bundle)[from];
     for (int d = 0; d < directions; ++d) bonds[d * elements + to] = fetch(system.template bonds<Bond>(d) + from);
   }
   const auto spin_rows = Rows<Element>::template of<alone>(strip, spins, y);
   const auto bond_rows = Rows<Bond>::template of<alone>(strip, bonds, y);
 
   std::uint32_t draws[replicas];
-  const auto make_draws = [&](std::int64_t h, int z) { draw_for_site<Generator>(work, system, h, {x, row, z}, draws); };
+  const auto make_draws = [&](std::int64_t h, int z) { draw_for_site<Prng>(sweeps, system, h, {x, row, z}, draws); };
   const auto half_sweep = [&]<int colour>(std::int64_t h) {
     for (int z = first; z < planes; z += step) {
       const int here = column + plane * z;
@@ -61,27 +61,27 @@ __global__ void __launch_bounds__(blocks* units > 1 ? 512 : 1024) update_residen
         neighbours.look(
             bond_rows, elements, [](int d) { return d ^ 1; }, bond);
 #pragma unroll
-      for (int block = 0; block < blocks; ++block) {
+      for (int bundle = 0; bundle < bundles; ++bundle) {
         Element around[directions];
         neighbours.look(
-            spin_rows, elements, [&](int) { return (1 - colour) * blocks + block; }, around);
+            spin_rows, elements, [&](int) { return (1 - colour) * bundles + bundle; }, around);
         std::uint32_t draws_here[interleaved];
-        system.choose(draws, block, draws_here);
-        Element& own = spins[(colour * blocks + block) * elements + here];
-        own = updated(own, around, bond, draws_here, work.thresholds);
+        system.choose(draws, bundle, draws_here);
+        Element& own = spins[(colour * bundles + bundle) * elements + here];
+        own = updated(own, around, bond, draws_here, sweeps.thresholds);
       }
     }
   };
 
-  if (first < planes) make_draws(work.first, first);
+  if (first < planes) make_draws(sweeps.first, first);
   cluster.sync();
-  for (std::int64_t h = work.first; h < work.first + work.half_sweeps; ++h) {
+  for (std::int64_t h = sweeps.first; h < sweeps.first + sweeps.half_sweeps; ++h) {
     if (h % 2 == red)
       half_sweep.template operator()<red>(h);
     else
       half_sweep.template operator()<blue>(h);
     // The draws of a site depend on no spin: a thread makes the first ones while others have still to arrive.
-    const bool more = h + 1 < work.first + work.half_sweeps && first < planes;
+    const bool more = h + 1 < sweeps.first + sweeps.half_sweeps && first < planes;
     if constexpr (alone) {
       if (more) make_draws(h + 1, first);
       __syncthreads();
@@ -95,15 +95,15 @@ __global__ void __launch_bounds__(blocks* units > 1 ? 512 : 1024) update_residen
   for (int z = first; z < planes; z += step) {
     const int from = column + plane * z, to = place + size * size * z;
     for (int colour = red; colour <= blue; ++colour)
-      for (int block = 0; block < blocks; ++block)
-        system.template spins<Element>(colour, block)[to] = spins[(colour * blocks + block) * elements + from];
+      for (int bundle = 0; bundle < bundles; ++bundle)
+        system.template spins<Element>(colour, bundle)[to] = spins[(colour * bundles + bundle) * elements + from];
   }
 }
 
-template <class Generator, int units, int replicas, int interleaved, int blocks>
-class ResidentSimulation : public ClusterSimulation<Generator> {
+template <class Prng, int units, int replicas, int interleaved, int bundles>
+class ResidentSimulation : public ClusterSimulation<Prng> {
  public:
-  using ClusterSimulation<Generator>::ClusterSimulation;
+  using ClusterSimulation<Prng>::ClusterSimulation;
 
   /// Of many sweeps in one launch: nothing but the streams.
   double bytes_per_flip() const override { return this->bytes_of_streams(); }
@@ -113,10 +113,10 @@ class ResidentSimulation : public ClusterSimulation<Generator> {
     const Launch& launch = this->launch_;
     const int rows = Strip{this->size_, *launch.cluster, 0}.rows();
     const dim3 threads(this->size_, rows, std::clamp(*launch.threads / (this->size_ * rows), 1, this->size_ / 2));
-    const auto kernel = *launch.cluster == 1 ? update_resident<Generator, units, replicas, interleaved, blocks, true>
-                                             : update_resident<Generator, units, replicas, interleaved, blocks, false>;
+    const auto kernel = *launch.cluster == 1 ? update_resident<Prng, units, replicas, interleaved, bundles, true>
+                                             : update_resident<Prng, units, replicas, interleaved, bundles, false>;
     this->launch_clusters(kernel, threads, resident_bytes(this->problem_, launch),
-                          this->work(this->half_sweeps_done_, half_sweeps));
+                          this->sweeps(this->half_sweeps_done_, half_sweeps));
   }
 };
 

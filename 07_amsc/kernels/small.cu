@@ -18,20 +18,20 @@ namespace {
 using namespace spin_glass;
 
 /// Thread (x, y, z) has the red and the blue site at row y of the block's strip in plane z.
-template <class Generator, int replicas, int interleaved>
-__global__ void __launch_bounds__(1024) update_small(const Work work) {
+template <class Prng, int replicas, int interleaved>
+__global__ void __launch_bounds__(1024) update_small(const Sweeps sweeps) {
   using Element = Spins<1, interleaved>;
   using Bond = Bonds<1>;
   extern __shared__ uint4 memory[];
   const Cluster cluster;
-  const Strip strip{work.layout.size, cluster.ranks(), cluster.rank()};
-  const System<replicas, interleaved, 1> system(work, blockIdx.x / strip.ranks);
+  const Strip strip{sweeps.layout.size, cluster.ranks(), cluster.rank()};
+  const System<replicas, interleaved, 1> system(sweeps, blockIdx.x / strip.ranks);
   const int x = threadIdx.x, y = threadIdx.y, z = threadIdx.z, planes = strip.planes();
   if (y >= strip.rows_of(strip.rank)) return;  // the last strip may be lower
 
   const Place place{x, strip.first_row() + y, z};
-  const int i = work.layout.element(place.x, place.y, place.z);
-  const Neighbours neighbours = work.layout.neighbours(blue, place);
+  const int i = sweeps.layout.element(place.x, place.y, place.z);
+  const Neighbours neighbours = sweeps.layout.neighbours(blue, place);
   Element own[2];
   Bond bonds[2][directions];
   for (const Colour colour : {red, blue}) own[colour] = system.template spins<Element>(colour, 0)[i];
@@ -39,8 +39,8 @@ __global__ void __launch_bounds__(1024) update_small(const Work work) {
     bonds[red][d] = fetch(system.template bonds<Bond>(d) + i);
     bonds[blue][d] = fetch(system.template bonds<Bond>(d ^ 1) + neighbours.to[d]);
   }
-  auto red_stream = stream_for_site<Generator>(work, system, work.first + work.first % 2, place);
-  auto blue_stream = stream_for_site<Generator>(work, system, work.first | 1, place);
+  auto red_stream = stream_for_site<Prng>(sweeps, system, sweeps.first + sweeps.first % 2, place);
+  auto blue_stream = stream_for_site<Prng>(sweeps, system, sweeps.first | 1, place);
   std::uint32_t draws[replicas];
   const auto draw_for = [&](int colour) {
     if (colour == red)
@@ -60,21 +60,21 @@ __global__ void __launch_bounds__(1024) update_small(const Work work) {
     spins.look(upper, lower, x, y, around);
     std::uint32_t draws_here[interleaved];
     system.choose(draws, 0, draws_here);
-    own[colour] = updated(own[colour], around, bonds[colour], draws_here, work.thresholds);
+    own[colour] = updated(own[colour], around, bonds[colour], draws_here, sweeps.thresholds);
     spins.put(plane_of(colour, z), x, y, own[colour]);
   };
 
   cluster.sync();  // all blocks are there: their memory may be written
   for (const Colour colour : {red, blue}) spins.put(plane_of(colour, z), x, y, own[colour]);
-  draw_for(work.first % 2);
+  draw_for(sweeps.first % 2);
   cluster.sync();
-  for (std::int64_t h = work.first; h < work.first + work.half_sweeps; ++h) {
+  for (std::int64_t h = sweeps.first; h < sweeps.first + sweeps.half_sweeps; ++h) {
     if (h % 2 == red)
       half_sweep.template operator()<red>();
     else
       half_sweep.template operator()<blue>();
     cluster.arrive();
-    if (h + 1 < work.first + work.half_sweeps) draw_for((h + 1) % 2);  // needs no spin, so nobody to wait for
+    if (h + 1 < sweeps.first + sweeps.half_sweeps) draw_for((h + 1) % 2);  // needs no spin, so nobody to wait for
     cluster.wait();
   }
   for (const Colour colour : {red, blue}) system.template spins<Element>(colour, 0)[i] = own[colour];
@@ -82,10 +82,10 @@ __global__ void __launch_bounds__(1024) update_small(const Work work) {
   blue_stream.store();
 }
 
-template <class Generator, int units, int replicas, int interleaved, int blocks>
-class SmallSimulation : public ClusterSimulation<Generator> {
+template <class Prng, int units, int replicas, int interleaved, int bundles>
+class SmallSimulation : public ClusterSimulation<Prng> {
  public:
-  using ClusterSimulation<Generator>::ClusterSimulation;
+  using ClusterSimulation<Prng>::ClusterSimulation;
 
   /// Of many sweeps in one launch: nothing but the streams.
   double bytes_per_flip() const override { return this->bytes_of_streams(); }
@@ -93,8 +93,9 @@ class SmallSimulation : public ClusterSimulation<Generator> {
  protected:
   void update(std::int64_t half_sweeps) override {
     const dim3 threads(this->size_, Strip{this->size_, *this->launch_.cluster, 0}.rows(), this->size_ / 2);
-    this->launch_clusters(update_small<Generator, replicas, interleaved>, threads,
-                          small_bytes(this->problem_, this->launch_), this->work(this->half_sweeps_done_, half_sweeps));
+    this->launch_clusters(update_small<Prng, replicas, interleaved>, threads,
+                          small_bytes(this->problem_, this->launch_),
+                          this->sweeps(this->half_sweeps_done_, half_sweeps));
   }
 };
 

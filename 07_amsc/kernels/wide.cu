@@ -9,10 +9,10 @@ namespace {
 
 using namespace spin_glass;
 
-template <class Generator, int units>
-class WideSimulation : public WidePlanes<Generator, units> {
+template <class Prng, int units>
+class WideSimulation : public WidePlanes<Prng, units> {
  public:
-  using WidePlanes<Generator, units>::WidePlanes;
+  using WidePlanes<Prng, units>::WidePlanes;
 
  protected:
   void launch_half_sweep(Colour colour) override { this->update_planes(colour, 0, this->size_ / 2, nullptr); }
@@ -21,9 +21,9 @@ class WideSimulation : public WidePlanes<Generator, units> {
 }  // namespace
 
 std::unique_ptr<Simulation> make_wide(const Problem& problem, const Launch& launch) {
-  return with_generator(problem.generator, [&]<class Generator>() {
+  return with_generator(problem.generator, [&]<class Prng>() {
     return with_constant<1, 2, 4>(*launch.samples_per_word / Packing::bits, [&]<int units>() {
-      return make_multispin<WideSimulation<Generator, units>>(problem, launch, filling<units>);
+      return make_multispin<WideSimulation<Prng, units>>(problem, launch, filling<units>);
     });
   });
 }

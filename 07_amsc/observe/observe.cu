@@ -54,16 +54,16 @@ __device__ void count(Counter<planes> (&counters)[tile], const Word* here, const
 /// A block takes one pair, so many groups of 32 lines, and `tile` distances a warp: the warps fetch the lines of a
 /// group together, a lane the sites of its line, and each then looks at all of them.
 __global__ void __launch_bounds__(most_threads, 2)
-    count_products(Work<Sliced> work, int parts, int groups, int rounds) {
+    count_products(Measurement<Sliced> measurement, int parts, int groups, int rounds) {
   extern __shared__ Word lines[];  // [site of the line][lane], 1 = q is negative; the first ones again after the last
-  const Packing& packing = work.packing;
-  const int size = work.layout.size;
+  const Packing& packing = measurement.packing;
+  const int size = measurement.layout.size;
   const unsigned task = blockIdx.x / parts;
-  const int pair = static_cast<int>(task / rounds % work.pairs);
-  const std::int64_t unit = work.first_unit + task / rounds / work.pairs;
+  const int pair = static_cast<int>(task / rounds % measurement.pairs);
+  const std::int64_t unit = measurement.first_unit + task / rounds / measurement.pairs;
   if (packing.samples_in(unit) == 0) return;
   const Pair of = replicas_of_pair(pair, packing.replicas);
-  const Lattice a(work, unit, of.a), b(work, unit, of.b);
+  const Lattice a(measurement, unit, of.a), b(measurement, unit, of.b);
 
   const int lane = threadIdx.x % lanes, warp = threadIdx.x / lanes, warps = blockDim.x / lanes;
   const int least = 1 + tile * (static_cast<int>(task % rounds) * warps + warp);
@@ -74,13 +74,13 @@ __global__ void __launch_bounds__(most_threads, 2)
     const std::int64_t own = first + group * lanes + lane;
     const Line line(min(own, all - 1), size);
     for (int k = warp; k < size; k += warps) {
-      const int i = line.element(work.layout, k);
+      const int i = line.element(measurement.layout, k);
       const Word q = own < all ? a(k % 2, i) ^ b(k % 2, i) : 0;
       lines[k * lanes + lane] = q;
       if (k < repeated) lines[(k + size) * lanes + lane] = q;
     }
     __syncthreads();
-    if (least <= work.distances) {
+    if (least <= measurement.distances) {
       const auto count_from = [&]<int sites>(int& k) {
         const int there = k + least;
         count<sites>(counters, lines + k * lanes + lane, lines + (there < size ? there : there - size) * lanes + lane);
@@ -95,14 +95,15 @@ __global__ void __launch_bounds__(most_threads, 2)
   }
 #pragma unroll
   for (int t = 0; t < tile; ++t)
-    if (least + t <= work.distances)
-      add_up(counters[t], groups * size, work.sums + work.sum(unit, work.product(pair, least + t)));
+    if (least + t <= measurement.distances)
+      add_up(counters[t], groups * size,
+             measurement.sums + measurement.sum(unit, measurement.product(pair, least + t)));
 }
 
 /// Starts count_products for so many units. False if the lines do not fit into the shared memory of a block.
-bool start_count_products(const Work<Sliced>& work, std::int64_t units) {
+bool start_count_products(const Measurement<Sliced>& measurement, std::int64_t units) {
   constexpr std::int64_t blocks_per_multiprocessor = 8;  // two at a time, more than once
-  const int size = work.layout.size, bytes = (size + repeated) * lanes * static_cast<int>(sizeof(Word));
+  const int size = measurement.layout.size, bytes = (size + repeated) * lanes * static_cast<int>(sizeof(Word));
   int device = 0, most_bytes = 0, multiprocessors = 0;
   CHECK_CUDA(cudaGetDevice(&device));
   CHECK_CUDA(cudaDeviceGetAttribute(&most_bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
@@ -111,15 +112,16 @@ bool start_count_products(const Work<Sliced>& work, std::int64_t units) {
   CHECK_CUDA(cudaFuncSetAttribute(count_products, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
 
   // As many rounds of warps as the distances need, and as few warps as can do them.
-  const int tiles = (work.distances - 1) / tile + 1, rounds = (tiles - 1) / most_warps + 1;
+  const int tiles = (measurement.distances - 1) / tile + 1, rounds = (tiles - 1) / most_warps + 1;
   const int warps = (tiles - 1) / rounds + 1;
   // Adding up costs as much as counting some 80 words: a block takes many lines, if enough blocks are left.
-  const std::int64_t all_groups = (3 * std::int64_t{size} * size - 1) / lanes + 1, tasks = units * work.pairs * rounds;
+  const std::int64_t all_groups = (3 * std::int64_t{size} * size - 1) / lanes + 1,
+                     tasks = units * measurement.pairs * rounds;
   const std::int64_t wished_groups = all_groups * tasks / (blocks_per_multiprocessor * multiprocessors);
   const std::int64_t most_groups = std::min<std::int64_t>(((1 << planes) - 1) / size, all_groups);
   const int groups = static_cast<int>(std::clamp<std::int64_t>(wished_groups, 1, most_groups));
   const int parts = static_cast<int>((all_groups - 1) / groups + 1);
-  count_products<<<static_cast<unsigned>(tasks * parts), warps * lanes, bytes>>>(work, parts, groups, rounds);
+  count_products<<<static_cast<unsigned>(tasks * parts), warps * lanes, bytes>>>(measurement, parts, groups, rounds);
   CHECK_CUDA(cudaGetLastError());
   return true;
 }

@@ -103,7 +103,7 @@ __device__ void add_up(const Counter<digits>& counter, int words, Sum* sums) {
 /// The sums of a unit: unsatisfied bonds [replica], spins that are up [replica], differing spins [pair], and products
 /// q(x) q(x + r) = -1, in all three axes, [pair][r - 1], r = 1 .. L/2. 32 numbers each, one a sample.
 template <class Layout>
-struct Work {
+struct Measurement {
   Packing packing;
   PackedArrays arrays;
   Layout layout;
@@ -129,10 +129,10 @@ struct Work {
 /// The spins of one replica in a unit of samples.
 struct Lattice {
   template <class Layout>
-  __device__ Lattice(const Work<Layout>& work, std::int64_t unit, int replica)
-      : spins{work.arrays.spins[red] + work.packing.spin(unit, replica, 0),
-              work.arrays.spins[blue] + work.packing.spin(unit, replica, 0)},
-        stride(work.packing.interleaved * work.packing.units) {}
+  __device__ Lattice(const Measurement<Layout>& measurement, std::int64_t unit, int replica)
+      : spins{measurement.arrays.spins[red] + measurement.packing.spin(unit, replica, 0),
+              measurement.arrays.spins[blue] + measurement.packing.spin(unit, replica, 0)},
+        stride(measurement.packing.interleaved * measurement.packing.units) {}
   __device__ Word operator()(int colour, int i) const {
     return __ldg((colour == red ? spins[red] : spins[blue]) + std::int64_t{stride} * i);
   }
@@ -158,11 +158,11 @@ constexpr int steps = 32;  // elements that a thread takes
 /// A block takes `steps` * 32 elements of a unit, and its warps one sum each, until all are done: all but the first to
 /// ask for a spin find it in the cache.
 template <class Layout>
-__global__ void __launch_bounds__(most_threads, 4) count_spins_and_bonds(Work<Layout> work, int parts) {
-  const Packing& packing = work.packing;
-  const std::int64_t unit = work.first_unit + blockIdx.x / parts;
+__global__ void __launch_bounds__(most_threads, 4) count_spins_and_bonds(Measurement<Layout> measurement, int parts) {
+  const Packing& packing = measurement.packing;
+  const std::int64_t unit = measurement.first_unit + blockIdx.x / parts;
   if (packing.samples_in(unit) == 0) return;
-  const int elements = work.elements, replicas = packing.replicas;
+  const int elements = measurement.elements, replicas = packing.replicas;
   const int lane = threadIdx.x % lanes, warp = threadIdx.x / lanes, warps = blockDim.x / lanes;
   const std::int64_t first = std::int64_t{blockIdx.x % parts} * steps * lanes;
   const int own_steps = static_cast<int>(min(std::int64_t{steps}, (elements - 1 - first) / lanes + 1));
@@ -178,98 +178,99 @@ __global__ void __launch_bounds__(most_threads, 4) count_spins_and_bonds(Work<La
         const std::int64_t i = first + (step + k) * lanes + lane;
         for (const Colour colour : {red, blue})
           words[2 * k + colour] =
-              i < elements ? word(colour, first_owned(work.layout, colour) + static_cast<int>(i)) : 0;
+              i < elements ? word(colour, first_owned(measurement.layout, colour) + static_cast<int>(i)) : 0;
       }
       counter.add(words);
     }
-    add_up(counter, 2 * own_steps, work.sums + work.sum(unit, sum));
+    add_up(counter, 2 * own_steps, measurement.sums + measurement.sum(unit, sum));
   };
   const auto count_bonds = [&](int replica) {
-    const Lattice spins(work, unit, replica);
+    const Lattice spins(measurement, unit, replica);
     Counter<8> counter;
     for (int step = 0; step < own_steps; ++step) {
       const std::int64_t i = first + step * lanes + lane;
       if (i >= elements) break;
-      const int element = first_owned(work.layout, red) + static_cast<int>(i);
-      const Neighbours neighbours = work.layout.neighbours(red, work.layout.place(element));
+      const int element = first_owned(measurement.layout, red) + static_cast<int>(i);
+      const Neighbours neighbours = measurement.layout.neighbours(red, measurement.layout.place(element));
       const Word spin = spins(red, element);
       Word unsatisfied[directions];
       for (int d = 0; d < directions; ++d)
         unsatisfied[d] = amsc::parity(spin, spins(blue, neighbours.to[d]),
-                                      __ldg(work.arrays.couplings[d] + packing.coupling(unit, element)));
+                                      __ldg(measurement.arrays.couplings[d] + packing.coupling(unit, element)));
       counter.add(unsatisfied);
     }
-    add_up(counter, directions * own_steps, work.sums + work.sum(unit, work.unsatisfied(replica)));
+    add_up(counter, directions * own_steps, measurement.sums + measurement.sum(unit, measurement.unsatisfied(replica)));
   };
 
-  for (int number = warp; number < 2 * replicas + work.pairs; number += warps) {
+  for (int number = warp; number < 2 * replicas + measurement.pairs; number += warps) {
     if (number < replicas) {
-      if (work.arrays.couplings[0] != nullptr) count_bonds(number);
+      if (measurement.arrays.couplings[0] != nullptr) count_bonds(number);
     } else if (number < 2 * replicas) {
       const int replica = number - replicas;
-      count_elements(work.up(replica), Lattice(work, unit, replica));
+      count_elements(measurement.up(replica), Lattice(measurement, unit, replica));
     } else {
       const int pair = number - 2 * replicas;
       const Pair of = replicas_of_pair(pair, replicas);
-      const Lattice a(work, unit, of.a), b(work, unit, of.b);
-      count_elements(work.different(pair), [&](Colour colour, int i) { return a(colour, i) ^ b(colour, i); });
+      const Lattice a(measurement, unit, of.a), b(measurement, unit, of.b);
+      count_elements(measurement.different(pair), [&](Colour colour, int i) { return a(colour, i) ^ b(colour, i); });
     }
   }
 }
 
 template <class Layout>
-void start_count_spins_and_bonds(const Work<Layout>& work, std::int64_t units) {
-  const int parts = static_cast<int>((work.elements - 1) / (steps * lanes) + 1);
-  count_spins_and_bonds<<<static_cast<unsigned>(units * parts), most_threads>>>(work, parts);
+void start_count_spins_and_bonds(const Measurement<Layout>& measurement, std::int64_t units) {
+  const int parts = static_cast<int>((measurement.elements - 1) / (steps * lanes) + 1);
+  count_spins_and_bonds<<<static_cast<unsigned>(units * parts), most_threads>>>(measurement, parts);
   CHECK_CUDA(cudaGetLastError());
 }
 
 /// A sample from the sums of its unit, those of its own bit: number i is sums[i * 32].
 template <class Layout>
-SampleObservables observables(const Work<Layout>& work, const Sum* sums) {
-  const std::int64_t size = work.layout.size, sites = 2 * std::int64_t{work.elements};
+SampleObservables observables(const Measurement<Layout>& measurement, const Sum* sums) {
+  const std::int64_t size = measurement.layout.size, sites = 2 * std::int64_t{measurement.elements};
   const auto count = [sums](std::int64_t number) { return static_cast<std::int64_t>(sums[number * lanes]); };
   SampleObservables result;
-  if (work.distances > 0) result.correlations.reserve(work.pairs * spin_glass::distances(size));
-  for (int replica = 0; replica < work.packing.replicas; ++replica) {
-    result.energies.push_back(2 * count(work.unsatisfied(replica)) - 3 * sites);
-    result.magnetisations.push_back(2 * count(work.up(replica)) - sites);
+  if (measurement.distances > 0) result.correlations.reserve(measurement.pairs * spin_glass::distances(size));
+  for (int replica = 0; replica < measurement.packing.replicas; ++replica) {
+    result.energies.push_back(2 * count(measurement.unsatisfied(replica)) - 3 * sites);
+    result.magnetisations.push_back(2 * count(measurement.up(replica)) - sites);
   }
-  for (int pair = 0; pair < work.pairs; ++pair) {
-    result.overlaps.push_back(sites - 2 * count(work.different(pair)));
-    if (work.distances == 0) continue;
+  for (int pair = 0; pair < measurement.pairs; ++pair) {
+    result.overlaps.push_back(sites - 2 * count(measurement.different(pair)));
+    if (measurement.distances == 0) continue;
     result.correlations.push_back(3 * sites);
-    for (int r = 1; r <= work.distances; ++r)
-      result.correlations.push_back(3 * sites - 2 * count(work.product(pair, r)));
+    for (int r = 1; r <= measurement.distances; ++r)
+      result.correlations.push_back(3 * sites - 2 * count(measurement.product(pair, r)));
   }
   return result;
 }
 
-/// amsc::ObservePacked, for the sites that a layout owns: sums over them. start_products(work, units) starts what
-/// counts the products, if there are any to count; false if it cannot.
+/// amsc::ObservePacked, for the sites that a layout owns: sums over them. start_products(measurement, units) starts
+/// what counts the products, if there are any to count; false if it cannot.
 template <class Layout, class StartProducts>
 std::optional<std::vector<SampleObservables>> observe_owned(const Packing& packing, const PackedArrays& arrays,
                                                             const Layout& layout, int elements, bool correlations,
                                                             StartProducts start_products) {
   const int all_pairs = static_cast<int>(pairs(packing.replicas));
-  Work<Layout> work{packing, arrays, layout, elements, all_pairs, correlations ? layout.size / 2 : 0, 0, nullptr};
-  const std::size_t of_unit = work.sums_of_unit() * lanes;
+  Measurement<Layout> measurement{packing, arrays, layout, elements, all_pairs, correlations ? layout.size / 2 : 0,
+                                  0,       nullptr};
+  const std::size_t of_unit = measurement.sums_of_unit() * lanes;
   const std::int64_t units = packing.words() * packing.units;
   const auto at_once = std::clamp<std::int64_t>(most_bytes_of_sums / (of_unit * sizeof(Sum)), 1, units);
   DeviceBuffer<Sum> sums(of_unit * at_once);
   std::vector<Sum> on_host(sums.size());
-  work.sums = sums.data();
+  measurement.sums = sums.data();
 
   std::vector<SampleObservables> result(packing.samples);
-  for (work.first_unit = 0; work.first_unit < units; work.first_unit += at_once) {
-    const std::int64_t now = std::min(at_once, units - work.first_unit);
+  for (measurement.first_unit = 0; measurement.first_unit < units; measurement.first_unit += at_once) {
+    const std::int64_t now = std::min(at_once, units - measurement.first_unit);
     CHECK_CUDA(cudaMemset(sums.data(), 0, sums.bytes()));
-    start_count_spins_and_bonds(work, now);
-    if (correlations && all_pairs > 0 && !start_products(work, now)) return std::nullopt;
+    start_count_spins_and_bonds(measurement, now);
+    if (correlations && all_pairs > 0 && !start_products(measurement, now)) return std::nullopt;
     sums.copy_to_host(on_host.data());
-    for (std::int64_t unit = work.first_unit; unit < work.first_unit + now; ++unit)
+    for (std::int64_t unit = measurement.first_unit; unit < measurement.first_unit + now; ++unit)
       for (int bit = 0; bit < packing.samples_in(unit); ++bit)
-        result[packing.first_sample(unit) + bit] = observables(work, &on_host[work.sum(unit, 0) + bit]);
+        result[packing.first_sample(unit) + bit] = observables(measurement, &on_host[measurement.sum(unit, 0) + bit]);
   }
   return result;
 }

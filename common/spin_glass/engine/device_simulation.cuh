@@ -20,41 +20,41 @@
 namespace psflip::PSFLIP_PLATFORM {
 
 /// Every stream at its beginning: number (word * copies + copy) * half + i. The words of a group have equal ones.
-template <class Generator, class Packing, class Layout>
+template <class Prng, class Packing, class Layout>
 __global__ void seed_streams(States states, Packing packing, int copies, Layout layout, Colour colour, int size,
                              std::uint64_t seed) {
   for_each_element(states.count, [&](std::int64_t id) {
     const std::int64_t word = id / packing.half / copies, group = word / packing.words_per_group();
     const std::int64_t i = id % packing.half;
     const std::int64_t s = number(layout.site(colour, layout.place(static_cast<int>(i))), size);
-    Generator::seed(states, id, stream_seed(seed, group, s));
+    Prng::seed(states, id, stream_seed(seed, group, s));
   });
 }
 
 /// Bytes of device memory that an engine takes for a problem, buffers for transfers included.
-template <class Generator = Minstd, class Packing = Bytes>
+template <class Prng = Minstd, class Packing = Bytes>
 double bytes_needed(const spin_glass::Problem& problem, CouplingsOf stored, const Packing& packing, int copies = 1) {
   const double spins = 2.0 * sizeof(typename Packing::Unit) * static_cast<double>(packing.spin_units());
   const double couplings = (stored == CouplingsOf::red ? 6.0 : 12.0) * sizeof(typename Packing::Unit) *
                            static_cast<double>(packing.coupling_units());
-  const double states = 8.0 * Generator::words * copies * static_cast<double>(packing.words() * packing.half);
+  const double states = 8.0 * Prng::words * copies * static_cast<double>(packing.words() * packing.half);
   return spins + couplings + states + std::max(4.0 * static_cast<double>(sites(problem)), 1.0 * transfer_bytes);
 }
-template <class Generator = Minstd>
+template <class Prng = Minstd>
 double bytes_needed(const spin_glass::Problem& problem, CouplingsOf stored) {
-  return bytes_needed<Generator>(problem, stored, Bytes(problem));
+  return bytes_needed<Prng>(problem, stored, Bytes(problem));
 }
 
-/// Lattices with streams. Generator says how many words of state a stream has and how it begins; Minstd
+/// Lattices with streams. Prng says how many words of state a stream has and how it begins; Minstd
 /// (random/minstd.hpp) is an example. `copies`: how often every stream is stored, for threads that share its numbers.
-template <class Layout, class Generator, class Packing>
+template <class Layout, class Prng, class Packing>
 class StreamSimulation : public Lattices<Layout, Packing> {
  public:
   StreamSimulation(const spin_glass::Problem& problem, const spin_glass::Launch& launch, const Layout& layout,
                    CouplingsOf stored, const Packing& packing, int copies = 1)
       : Lattices<Layout, Packing>(problem, launch, layout, stored, packing), copies_(copies) {
     for (auto& states : states_)
-      states = DeviceBuffer<std::uint32_t>(static_cast<std::size_t>(Generator::words * streams()));
+      states = DeviceBuffer<std::uint32_t>(static_cast<std::size_t>(Prng::words * streams()));
     this->restart();
   }
   StreamSimulation(const spin_glass::Problem& problem, const spin_glass::Launch& launch, const Layout& layout,
@@ -71,11 +71,11 @@ class StreamSimulation : public Lattices<Layout, Packing> {
   /// Bytes a flip that the streams' states take.
   double bytes_of_streams() const {
     const double replicas = static_cast<double>(this->problem_.replicas);
-    return copies_ * Generator::bytes(replicas) / replicas / (Packing::bits * this->packing_.units);
+    return copies_ * Prng::bytes(replicas) / replicas / (Packing::bits * this->packing_.units);
   }
 
   void seed_streams(Colour colour) override {
-    PSFLIP_PLATFORM::seed_streams<Generator><<<setup_blocks(streams()), setup_threads>>>(
+    PSFLIP_PLATFORM::seed_streams<Prng><<<setup_blocks(streams()), setup_threads>>>(
         states(colour), this->packing_, copies_, this->layout_, colour, this->size_, this->problem_.seed);
     CHECK_CUDA(cudaGetLastError());
   }
@@ -93,17 +93,17 @@ class StreamSimulation : public Lattices<Layout, Packing> {
 };
 
 /// The same with streams that can leave it.
-template <class Layout, class Generator, class Packing>
-class ResumableSimulation : public StreamSimulation<Layout, Generator, Packing>, public spin_glass::Resumable {
+template <class Layout, class Prng, class Packing>
+class ResumableSimulation : public StreamSimulation<Layout, Prng, Packing>, public spin_glass::Resumable {
  public:
-  using StreamSimulation<Layout, Generator, Packing>::StreamSimulation;
+  using StreamSimulation<Layout, Prng, Packing>::StreamSimulation;
 
-  int stream_words() const override { return Generator::history; }
+  int stream_words() const override { return Prng::history; }
 
   void save_streams(const spin_glass::TakeWord& take) const override {
     CHECK_CUDA(cudaSetDevice(this->launch_.device));
-    PSFLIP_PLATFORM::save_streams<Generator>({this->states_[0].data(), this->states_[1].data()},
-                                             stream_order(this->half_sweeps_done_), take);
+    PSFLIP_PLATFORM::save_streams<Prng>({this->states_[0].data(), this->states_[1].data()},
+                                        stream_order(this->half_sweeps_done_), take);
   }
 
   void resume(std::int64_t half_sweeps, const spin_glass::State& state, const spin_glass::GiveWord& give) override {
@@ -117,7 +117,7 @@ class ResumableSimulation : public StreamSimulation<Layout, Generator, Packing>,
  protected:
   /// The streams become what `give` says, as they are after so many half-sweeps, and so does the engine.
   void put_streams(std::int64_t half_sweeps, const spin_glass::GiveWord& give) {
-    restore_streams<Generator>({this->states_[0].data(), this->states_[1].data()}, stream_order(half_sweeps), give);
+    restore_streams<Prng>({this->states_[0].data(), this->states_[1].data()}, stream_order(half_sweeps), give);
     this->half_sweeps_done_ = half_sweeps;
   }
 
@@ -133,9 +133,9 @@ class ResumableSimulation : public StreamSimulation<Layout, Generator, Packing>,
 };
 
 /// What an engine derives from: it adds the kernel, and how to launch it.
-template <class Layout, class Generator = Minstd, class Packing = Bytes>
-using DeviceSimulation = std::conditional_t<HasHistory<Generator>, ResumableSimulation<Layout, Generator, Packing>,
-                                            StreamSimulation<Layout, Generator, Packing>>;
+template <class Layout, class Prng = Minstd, class Packing = Bytes>
+using DeviceSimulation = std::conditional_t<HasHistory<Prng>, ResumableSimulation<Layout, Prng, Packing>,
+                                            StreamSimulation<Layout, Prng, Packing>>;
 
 /// How many blocks of `size` elements cover n.
 constexpr unsigned blocks_for(std::int64_t n, std::int64_t size) { return static_cast<unsigned>((n - 1) / size + 1); }

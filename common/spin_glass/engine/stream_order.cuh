@@ -14,17 +14,17 @@
 namespace psflip::PSFLIP_PLATFORM {
 
 /// Whether the streams of a generator can leave the engine: it says how many words of state their future depends on.
-/// Word n of a stream's sequence lies in slot n mod Generator::words, so those `history` words end before the slot of
+/// Word n of a stream's sequence lies in slot n mod Prng::words, so those `history` words end before the slot of
 /// the next number.
-template <class Generator>
+template <class Prng>
 concept HasHistory = requires {
-  Generator::history;
+  Prng::history;
 };
 
 /// The slot of word i of the history, oldest first, of a stream that has given n numbers.
-template <HasHistory Generator>
+template <HasHistory Prng>
 std::int64_t history_slot(int i, std::int64_t n) {
-  return (n + Generator::words - Generator::history + i) % std::max(Generator::words, 1);
+  return (n + Prng::words - Prng::history + i) % std::max(Prng::words, 1);
 }
 
 /// How an engine stores its streams: number copy * half + i is that of element i of a colour, in a copy for one or
@@ -75,27 +75,27 @@ __global__ void put_stream_word(std::uint32_t* word, const std::uint32_t* canoni
 }
 
 /// Calls f(word i of the canonical order, first group, groups, buffer on the device) for one part after the other.
-template <class Generator, class Layout, class F>
+template <class Prng, class Layout, class F>
 void for_each_part_of_streams(const StreamOrder<Layout>& order, F f) {
   const std::int64_t sites = order.sites(), groups = order.groups();
   const std::int64_t at_once = std::clamp<std::int64_t>(transfer_bytes / 4 / sites, 1, groups);
-  DeviceBuffer<std::uint32_t> part(static_cast<std::size_t>(Generator::history > 0 ? at_once * sites : 1));
-  for (int i = 0; i < Generator::history; ++i)
+  DeviceBuffer<std::uint32_t> part(static_cast<std::size_t>(Prng::history > 0 ? at_once * sites : 1));
+  for (int i = 0; i < Prng::history; ++i)
     for (std::int64_t first = 0; first < groups; first += at_once)
       f(i, first, std::min(at_once, groups - first), part.data());
 }
 
 /// What Resumable::save_streams() is to do; 0 for the sites that the layout does not own. words[colour] are the
 /// engine's States::words.
-template <class Generator, class Layout>
+template <class Prng, class Layout>
 void save_streams(const std::uint32_t* const (&words)[2], const StreamOrder<Layout>& order,
                   const spin_glass::TakeWord& take) {
   const std::int64_t sites = order.sites();
   std::vector<std::uint32_t> canonical(static_cast<std::size_t>(order.groups() * sites));
-  for_each_part_of_streams<Generator>(order, [&](int i, std::int64_t first, std::int64_t groups, std::uint32_t* part) {
+  for_each_part_of_streams<Prng>(order, [&](int i, std::int64_t first, std::int64_t groups, std::uint32_t* part) {
     CHECK_CUDA(cudaMemset(part, 0, 4 * groups * sites));
     for (const Colour colour : {spin_glass::red, spin_glass::blue}) {
-      const std::int64_t slot = history_slot<Generator>(i, order.draws(colour));
+      const std::int64_t slot = history_slot<Prng>(i, order.draws(colour));
       take_stream_word<<<setup_blocks(groups * order.elements()), setup_threads>>>(
           words[colour] + slot * order.copies * order.elements(), part, order, colour, first, groups);
       CHECK_CUDA(cudaGetLastError());
@@ -107,17 +107,17 @@ void save_streams(const std::uint32_t* const (&words)[2], const StreamOrder<Layo
 }
 
 /// What Resumable::resume() is to do about streams; order.half_sweeps are those that were done when they were saved.
-template <class Generator, class Layout>
+template <class Prng, class Layout>
 void restore_streams(std::uint32_t* const (&words)[2], const StreamOrder<Layout>& order,
                      const spin_glass::GiveWord& give) {
   const std::int64_t sites = order.sites();
   std::vector<std::uint32_t> canonical(static_cast<std::size_t>(order.groups() * sites));
-  for_each_part_of_streams<Generator>(order, [&](int i, std::int64_t first, std::int64_t groups, std::uint32_t* part) {
+  for_each_part_of_streams<Prng>(order, [&](int i, std::int64_t first, std::int64_t groups, std::uint32_t* part) {
     if (first == 0) give(canonical);
     CHECK_CUDA(cudaMemcpy(part, &canonical[static_cast<std::size_t>(first * sites)], 4 * groups * sites,
                           cudaMemcpyHostToDevice));
     for (const Colour colour : {spin_glass::red, spin_glass::blue}) {
-      const std::int64_t slot = history_slot<Generator>(i, order.draws(colour));
+      const std::int64_t slot = history_slot<Prng>(i, order.draws(colour));
       const std::int64_t elements = groups * order.copies_per_group * order.elements();
       put_stream_word<<<setup_blocks(elements), setup_threads>>>(words[colour] + slot * order.copies * order.elements(),
                                                                  part, order, colour, first, groups);
