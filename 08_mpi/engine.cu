@@ -6,8 +6,8 @@
 #include <memory>
 #include <string>
 
-#include "08_mpi/exchange.hpp"
-#include "08_mpi/ranks.hpp"
+#include "08_mpi/exchange/exchange.hpp"
+#include "08_mpi/ranks/ranks.hpp"
 #include "08_mpi/slab.hpp"
 #include "08_mpi/update.hpp"
 #include "app/invalid_input.hpp"

@@ -13,9 +13,9 @@
 
 #include "07_amsc/multispin_simulation.cuh"
 #include "08_mpi/engine.hpp"
-#include "08_mpi/exchange.hpp"
+#include "08_mpi/exchange/exchange.hpp"
 #include "08_mpi/observe.hpp"
-#include "08_mpi/ranks.hpp"
+#include "08_mpi/ranks/ranks.hpp"
 #include "08_mpi/slab.hpp"
 #include "08_mpi/timeline.hpp"
 

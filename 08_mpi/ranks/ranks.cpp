@@ -1,4 +1,4 @@
-#include "08_mpi/ranks.hpp"
+#include "08_mpi/ranks/ranks.hpp"
 
 #define OMPI_SKIP_MPICXX 1
 #include <mpi.h>

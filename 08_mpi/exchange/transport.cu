@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "08_mpi/exchange.hpp"
+#include "08_mpi/exchange/exchange.hpp"
 #include "app/invalid_input.hpp"
 
 namespace psflip::PSFLIP_PLATFORM {

@@ -1,6 +1,6 @@
 // MPI takes the device's memory as if it were the host's: a CUDA-aware library finds the way by itself.
 
-#include "08_mpi/exchange.hpp"
+#include "08_mpi/exchange/exchange.hpp"
 
 namespace psflip::PSFLIP_PLATFORM {
 namespace {

@@ -1,6 +1,6 @@
 // NCCL: sending and receiving are kernels in the stream, so the host never waits.
 
-#include "08_mpi/exchange.hpp"
+#include "08_mpi/exchange/exchange.hpp"
 
 #if PSFLIP_HAS_NCCL
 #include <nccl.h>

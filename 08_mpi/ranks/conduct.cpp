@@ -1,4 +1,4 @@
-#include "08_mpi/conduct.hpp"
+#include "08_mpi/ranks/conduct.hpp"
 
 #include <csignal>
 #include <cstdint>
@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "08_mpi/engine.hpp"
-#include "08_mpi/ranks.hpp"
+#include "08_mpi/ranks/ranks.hpp"
 
 namespace psflip {
 namespace {

@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-#include "08_mpi/ranks.hpp"
+#include "08_mpi/ranks/ranks.hpp"
 #include "app/invalid_input.hpp"
 #include "gpu/platform_test.hpp"
 #include "spin_glass/engine/platforms.hpp"

@@ -4,8 +4,8 @@
 #include <cstdio>
 #include <exception>
 
-#include "08_mpi/conduct.hpp"
-#include "08_mpi/ranks.hpp"
+#include "08_mpi/ranks/conduct.hpp"
+#include "08_mpi/ranks/ranks.hpp"
 
 namespace psflip {
 

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "08_mpi/engine.hpp"
-#include "08_mpi/ranks.hpp"
+#include "08_mpi/ranks/ranks.hpp"
 #include "08_mpi/slab.hpp"
 #include "app/command_line.hpp"
 #include "app/invalid_input.hpp"

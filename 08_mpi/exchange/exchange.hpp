@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "08_mpi/ranks.hpp"
+#include "08_mpi/ranks/ranks.hpp"
 #include "gpu/check.hpp"
 #include "spin_glass/engine/simulation.hpp"
 #include "spin_glass/model/geometry.hpp"

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <exception>
 
-#include "08_mpi/exchange.hpp"
+#include "08_mpi/exchange/exchange.hpp"
 #include "gpu/device_buffer.hpp"
 
 namespace psflip::PSFLIP_PLATFORM {

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "08_mpi/exchange.hpp"
+#include "08_mpi/exchange/exchange.hpp"
 
 namespace psflip::PSFLIP_PLATFORM {
 namespace {
