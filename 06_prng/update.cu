@@ -11,10 +11,7 @@
 #include "05_sliced/sliced.hpp"
 #include "05_sliced/words.hpp"
 #include "06_prng/generators/draws.hpp"
-#include "06_prng/generators/minstd.hpp"
-#include "06_prng/generators/mt19937.hpp"
-#include "06_prng/generators/parisi_rapuano.hpp"
-#include "06_prng/generators/philox.hpp"
+#include "06_prng/generators/with_generator.hpp"
 #include "spin_glass/engine/device_simulation.cuh"
 #include "spin_glass/engine/launches.hpp"
 #if PSFLIP_HAS_CURAND  // on a GPU
@@ -150,26 +147,12 @@ std::unique_ptr<Simulation> make_simulation(const Problem& problem, const Launch
   offer.most_threads = most_threads;
   const Launch launch = complete(problem, wish, offer);
 
-  switch (problem.generator) {
-    case Generator::minstd:
-      return make<prng::Minstd>(problem, launch);
-    case Generator::parisi_rapuano:
-      return make<prng::ParisiRapuano>(problem, launch);
-    case Generator::mt19937:
-      return make<prng::Mt19937>(problem, launch);
-    case Generator::philox:
-      return make<prng::Philox<>>(problem, launch);
 #if PSFLIP_HAS_CURAND
-    case Generator::curand_xorwow:
-      return make<prng::CurandXorwow>(problem, launch);
-    case Generator::curand_philox:
-      return make<prng::CurandPhilox>(problem, launch);
-    case Generator::curand_mtgp32:
-      return make_curand_mtgp32(problem, launch);
+  if (problem.generator == Generator::curand_xorwow) return make<prng::CurandXorwow>(problem, launch);
+  if (problem.generator == Generator::curand_philox) return make<prng::CurandPhilox>(problem, launch);
+  if (problem.generator == Generator::curand_mtgp32) return make_curand_mtgp32(problem, launch);
 #endif
-    default:
-      throw std::logic_error("make_simulation: a generator that was not listed");
-  }
+  return with_generator(problem.generator, [&]<class Prng>() { return make<Prng>(problem, launch); });
 }
 
 }  // namespace psflip::PSFLIP_PLATFORM

@@ -6,15 +6,11 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <stdexcept>
 #include <vector>
 
 #include "05_sliced/sliced.hpp"
 #include "06_prng/generators/draws.hpp"
-#include "06_prng/generators/minstd.hpp"
-#include "06_prng/generators/mt19937.hpp"
-#include "06_prng/generators/parisi_rapuano.hpp"
-#include "06_prng/generators/philox.hpp"
+#include "06_prng/generators/with_generator.hpp"
 #include "07_amsc/multispin.hpp"
 #include "07_amsc/observe/observe.hpp"
 #include "spin_glass/engine/device_simulation.cuh"
@@ -84,23 +80,6 @@ std::unique_ptr<spin_glass::Simulation> make_multispin(const spin_glass::Problem
   const Packing packing = amsc::packing(problem, *launch.samples_per_word, interleaved);
   refuse_large_problem(problem, launch, Engine::bytes_needed(problem, packing, copies));
   return std::make_unique<Engine>(problem, launch, packing, copies);
-}
-
-/// Calls f.operator()<G>() for the generator G of this name.
-template <class F>
-auto with_generator(spin_glass::Generator generator, F f) {
-  switch (generator) {
-    case spin_glass::Generator::minstd:
-      return f.template operator()<prng::Minstd>();
-    case spin_glass::Generator::parisi_rapuano:
-      return f.template operator()<prng::ParisiRapuano>();
-    case spin_glass::Generator::mt19937:
-      return f.template operator()<prng::Mt19937>();
-    case spin_glass::Generator::philox:
-      return f.template operator()<prng::Philox<>>();
-    default:
-      throw std::logic_error("with_generator: a generator that was not listed");
-  }
 }
 
 }  // namespace psflip::PSFLIP_PLATFORM
