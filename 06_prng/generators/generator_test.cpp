@@ -617,17 +617,8 @@ TEST(Turn, IsTheModulus) {
 
 // ---- In kernels
 
-using Platform = psflip::Platform<RunTask>;
-
-const std::vector<Platform>& platforms() {
-  static const std::vector<Platform> all = {
-#if PSFLIP_HAS_GPU
-    {"gpu", gpu::devices, gpu::run_task},
-#endif
-#if PSFLIP_HAS_CPU
-    {"cpu", cpu::devices, cpu::run_task},
-#endif
-  };
+const auto& platforms() {
+  static const auto all = PSFLIP_PLATFORMS(run_task);
   return all;
 }
 

@@ -26,18 +26,8 @@ namespace psflip::linear {
 namespace {
 
 using Walk = Outcome(const Tables&, const Scaled&, const Request&, int device);
-using Platform = psflip::Platform<Walk>;
-
-/// Best first: the GPU before the CPU.
-const std::vector<Platform>& platforms() {
-  static const std::vector<Platform> all = {
-#if PSFLIP_HAS_GPU
-    {"gpu", gpu::devices, gpu::walk},
-#endif
-#if PSFLIP_HAS_CPU
-    {"cpu", cpu::devices, cpu::walk},
-#endif
-  };
+const auto& platforms() {
+  static const auto all = PSFLIP_PLATFORMS(walk);
   return all;
 }
 
