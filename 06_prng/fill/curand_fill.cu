@@ -7,7 +7,6 @@
 #include <curand_mtgp32_host.h>
 #include <curand_mtgp32dc_p_11213.h>
 
-#include <chrono>
 #include <limits>
 #include <map>
 #include <memory>
@@ -18,6 +17,7 @@
 
 #include "06_prng/fill/numbers.cuh"
 #include "app/invalid_input.hpp"
+#include "app/stopwatch.hpp"
 #include "gpu/device_buffer.hpp"
 #include "gpu/free_memory.hpp"
 #include "gpu/timer.hpp"
@@ -35,10 +35,10 @@ void check_curand(curandStatus_t status, const char* call) {
 template <class F>
 double host_seconds(F f) {
   CHECK_CUDA(cudaDeviceSynchronize());
-  const auto begin = std::chrono::steady_clock::now();
+  const Stopwatch watch;
   f();
   CHECK_CUDA(cudaDeviceSynchronize());
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  return watch.seconds();
 }
 
 /// (a) curandGenerateUniform.

@@ -427,7 +427,7 @@ struct Slipping : Philox<> {
 };
 
 /// MINSTD with another multiplier, a sum that is not folded, or states that are not put back.
-template <std::uint32_t multiplier, bool folded, bool stored>
+template <std::uint32_t factor, bool folded, bool stored>
 struct Lehmer : Minstd {
   template <int s>
   class Streams {
@@ -437,7 +437,7 @@ struct Lehmer : Minstd {
     Words<s> draw() {
       Words<s> draws;
       for (int k = 0; k < s; ++k) {
-        const std::uint64_t product = std::uint64_t{multiplier} * state_.of[k];
+        const std::uint64_t product = std::uint64_t{factor} * state_.of[k];
         const auto sum = static_cast<std::uint32_t>((product & 0x7fffffff) + (product >> 31));
         state_.of[k] = folded ? (sum & 0x7fffffff) + (sum >> 31) : sum & 0x7fffffff;
         draws.of[k] = state_.of[k] - 1;

@@ -5,7 +5,6 @@
 
 #include <benchmark/benchmark.h>
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -15,6 +14,7 @@
 
 #include "app/command_line.hpp"
 #include "app/invalid_input.hpp"
+#include "app/stopwatch.hpp"
 #include "gpu/benchmark.hpp"
 #include "spin_glass/engine/platforms.hpp"
 #include "spin_glass/model/observables.hpp"
@@ -78,14 +78,13 @@ Simulation& prepare(Session& session, const Case& timed) {
 }
 
 void measure(benchmark::State& state, Session& session, const Case& timed) {
-  using Clock = std::chrono::steady_clock;
   const Simulation& simulation = prepare(session, timed);
   std::optional<Observables> found = simulation.observe(timed.correlations);
   if (!found) throw InvalidInput("this engine cannot observe where the spins are");
   const double seconds = time_iterations(state, [&] {
-    const auto begin = Clock::now();
+    const Stopwatch watch;
     found = simulation.observe(timed.correlations);
-    return std::chrono::duration<double>(Clock::now() - begin).count();
+    return watch.seconds();
   });
   if (!agrees_with_host(simulation, timed, *found)) return fail(state, "wrong observables");
   state.counters["ms_per_sweep"] = session.seconds_per_sweep * 1e3;

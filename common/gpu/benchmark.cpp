@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
@@ -12,6 +11,7 @@
 #include <utility>
 
 #include "app/invalid_input.hpp"
+#include "app/stopwatch.hpp"
 
 namespace psflip {
 namespace {
@@ -21,11 +21,11 @@ double host_copy_bandwidth(std::size_t bytes, int repetitions) {
   std::vector<char> to(bytes, 2);
   std::vector<double> seconds;
   for (int repetition = 0; repetition < repetitions; ++repetition) {
-    const auto begin = std::chrono::steady_clock::now();
+    const Stopwatch watch;
     std::memcpy(to.data(), from.data(), bytes);
     benchmark::DoNotOptimize(to.data());
     benchmark::ClobberMemory();
-    seconds.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+    seconds.push_back(watch.seconds());
   }
   std::nth_element(seconds.begin(), seconds.begin() + repetitions / 2, seconds.end());
   return 2 * static_cast<double>(bytes) / seconds[static_cast<std::size_t>(repetitions / 2)];
