@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdint>
+#include <cstdio>
 #include <cstring>
 #include <limits>
 #include <memory>
@@ -58,20 +59,6 @@ void declare(CommandLine& line, Options& options) {
   text("--device", options.device, "auto|cpu|gpu|N", "Where to draw: the best there is (auto), or GPU number N.");
 }
 
-/// Whether standard output took everything; not if its reader has gone.
-bool write_all(const void* data, std::size_t bytes) {
-  const char* position = static_cast<const char*>(data);
-  while (bytes > 0) {
-    const ssize_t written = write(STDOUT_FILENO, position, bytes);
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0 && errno == EPIPE) return false;
-    if (written < 0) throw std::runtime_error(std::string("cannot write to standard output: ") + std::strerror(errno));
-    position += written;
-    bytes -= static_cast<std::size_t>(written);
-  }
-  return true;
-}
-
 /// The steps 2k and 2k + 1 of `streams` MINSTD streams become step k: the upper 16 of 31 bits of each.
 void pack_halves(const std::uint32_t* numbers, std::int64_t streams, std::vector<std::uint32_t>& packed) {
   for (std::size_t k = 0; k < packed.size(); k += static_cast<std::size_t>(streams)) {
@@ -95,21 +82,25 @@ void work(const Options& options) {
   request.device = choice.device.index;
   if (isatty(STDOUT_FILENO)) throw InvalidInput("standard output is a terminal; send the numbers to a file or program");
 
-  std::signal(SIGPIPE, SIG_IGN);  // write() says EPIPE then
+  std::signal(SIGPIPE, SIG_IGN);  // fwrite() says EPIPE then
+  std::setvbuf(stdout, nullptr, _IONBF, 0);
   const std::unique_ptr<Numbers> numbers = choice.platform->make_simulation(request);
   const std::int64_t draws = halves ? 2 : 1, most = numbers->most_steps() / draws;
   std::vector<std::uint32_t> packed;
   for (std::int64_t left = options.count.value_or(std::numeric_limits<std::int64_t>::max()); left > 0;) {
     const std::int64_t steps = std::min(most, (left - 1) / request.streams + 1);
-    const std::int64_t words = std::min(left, steps * request.streams);
+    const auto words = static_cast<std::size_t>(std::min(left, steps * request.streams));
     const std::uint32_t* data = numbers->next(draws * steps);
     if (halves) {
       packed.resize(static_cast<std::size_t>(steps * request.streams));
       pack_halves(data, request.streams, packed);
       data = packed.data();
     }
-    if (!write_all(data, 4 * static_cast<std::size_t>(words))) return;
-    left -= words;
+    if (std::fwrite(data, sizeof *data, words, stdout) != words) {
+      if (errno == EPIPE) return;  // the reader has gone
+      throw std::runtime_error(std::string("cannot write to standard output: ") + std::strerror(errno));
+    }
+    left -= static_cast<std::int64_t>(words);
   }
 }
 
