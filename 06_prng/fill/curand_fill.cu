@@ -15,7 +15,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "06_prng/fill/numbers.cuh"
+#include "06_prng/fill/float_array.cuh"
 #include "app/invalid_input.hpp"
 #include "app/stopwatch.hpp"
 #include "gpu/device_buffer.hpp"
@@ -92,7 +92,7 @@ class CurandFiller : public prng::Filler {
   std::uint64_t seed_;
   int device_;
   curandGenerator_t generator_ = nullptr;
-  Numbers numbers_;
+  FloatArray numbers_;
   Timer timer_;
 };
 

@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "06_prng/fill/numbers.cuh"
+#include "06_prng/fill/float_array.cuh"
 #include "06_prng/generators/minstd.hpp"
 #include "06_prng/generators/mt19937.hpp"
 #include "06_prng/generators/parisi_rapuano.hpp"
@@ -211,7 +211,7 @@ class OwnFiller : public prng::Filler {
   }
 
   Bundle<Generator, s> bundle_;
-  Numbers numbers_;
+  FloatArray numbers_;
 };
 
 template <class Generator, int s>

@@ -42,9 +42,9 @@ static __global__ void gather(const float* numbers, std::int64_t first, std::int
   if (i < count) taken[i] = numbers[first + i * step];
 }
 
-class Numbers {
+class FloatArray {
  public:
-  explicit Numbers(std::int64_t count) : array_(static_cast<std::size_t>(count)) {}
+  explicit FloatArray(std::int64_t count) : array_(static_cast<std::size_t>(count)) {}
 
   float* data() { return array_.data(); }
   std::int64_t count() const { return static_cast<std::int64_t>(array_.size()); }
