@@ -6,7 +6,6 @@ them. Results are kept after every N, so an interrupted run is continued by call
 and Ubuntu: apt-get install dieharder).
 """
 
-import argparse
 import json
 import re
 import shutil
@@ -18,8 +17,8 @@ sys.path.insert(0, __file__.rsplit("/", 2)[0] + "/common/tools")
 
 from build import build_if_configured
 from options import Parser, at_least, comma_list, wholes
+from own_tool import add_common_options, draw_or_say, kept_result
 from plots import save, subplots
-from results import read_result
 from stages import ROOT, Failure, last_line, progress, run_tool
 
 FORMAT = "psFlip dieharder, version 1"
@@ -97,15 +96,10 @@ def version():
     return match.group(1)
 
 
-def read(file):
-    """The results in a file, or None if there are none."""
-    return read_result(file, FORMAT) if file.exists() else None
-
-
 def measure(options):
     file = options.output / "dieharder.json"
     same = {"format": FORMAT, "dieharder": version(), "tests": options.tests, "seed": options.seed}
-    result = read(file) or same | {"runs": []}
+    result = kept_result(file, FORMAT) or same | {"runs": []}
     for key, value in same.items():
         if result[key] != value:
             raise Failure(f"{file} was made with {key} {result[key]}, not {value}; take another --output")
@@ -183,7 +177,6 @@ def parse_options(arguments):
     )
     add("--tests", type=comma_list(at_least(0)), metavar="0,100", help="only these of dieharder's tests")
     add("--seed", type=int, default=1, help="of all streams (1)")
-    add("--device", default="auto", help="where generate draws: auto, cpu, gpu, or the number of a GPU")
     add(
         "--output",
         type=Path,
@@ -192,7 +185,7 @@ def parse_options(arguments):
         help="folder of dieharder.json and dieharder.svg (common/results/quality)",
     )
     add("--draw", action="store_true", help="draw what is there, judge nothing")
-    add("--build-dir", type=Path, default=ROOT / "build", help=argparse.SUPPRESS)
+    add_common_options(parser)
     options = parser.parse_args(arguments)
     if options.short and options.full:
         parser.error("--short and --full together")
@@ -211,15 +204,10 @@ def main(arguments):
     options = parse_options(arguments)
     if not options.draw:
         build_if_configured(options.build_dir, "generate")
-    result = read(options.output / "dieharder.json") if options.draw else measure(options)
+    result = kept_result(options.output / "dieharder.json", FORMAT) if options.draw else measure(options)
     if not result:
         raise Failure(f"{options.output} has no dieharder.json")
-    try:
-        draw(result, options.output / "dieharder.svg")
-    except Failure as failure:  # no matplotlib
-        if options.draw:
-            raise
-        print(f"dieharder: no picture: {failure}; then call with --draw", file=sys.stderr)
+    draw_or_say(draw, result, options.output / "dieharder.svg", asked=options.draw)
     return 0
 
 

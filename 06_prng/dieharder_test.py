@@ -1,16 +1,13 @@
 """Tests of dieharder.py: python3 -m unittest dieharder_test. common/test runs them."""
 
-import contextlib
-import io
 import json
 import os
-import tempfile
 import unittest
-from pathlib import Path
 from unittest import mock
 
 import dieharder
 from stages import Failure
+from test.own_program import WithProgram
 
 # Stands in for dieharder: what it says depends on the test and on the numbers, which it reads.
 JUDGE = """#!/usr/bin/env python3
@@ -43,36 +40,23 @@ except BrokenPipeError:
 """
 
 
-class Judged(unittest.TestCase):
-    def setUp(self):
-        holder = tempfile.TemporaryDirectory()
-        self.addCleanup(holder.cleanup)
-        self.folder = Path(holder.name)
-        for name, text in (("bin/dieharder", JUDGE), ("build/06_prng/generate", GENERATE)):
-            file = self.folder / name
-            file.parent.mkdir(parents=True)
-            file.write_text(text)
-            file.chmod(0o755)
-        path = mock.patch.dict(os.environ, PATH=f"{self.folder / 'bin'}:{os.environ['PATH']}")
-        path.start()
-        self.addCleanup(path.stop)
-        no_picture = mock.patch("dieharder.draw")  # needs matplotlib
-        self.draw = no_picture.start()
-        self.addCleanup(no_picture.stop)
+class Judged(WithProgram):
+    tool, program, text = dieharder, "06_prng/generate", GENERATE
 
-    def run_script(self, *arguments):
-        with contextlib.redirect_stdout(io.StringIO()) as out:
-            dieharder.main(["--output", str(self.folder), "--build-dir", str(self.folder / "build"), *arguments])
-        return out.getvalue()
+    def setUp(self):
+        super().setUp()
+        self.put("bin/dieharder", JUDGE)
+        self.enterContext(mock.patch.dict(os.environ, PATH=f"{self.folder / 'bin'}:{os.environ['PATH']}"))
+        self.draw = self.enterContext(mock.patch("dieharder.draw"))  # needs matplotlib
+
+    def run_tool(self, *arguments):
+        return super().run_tool("--output", str(self.folder), *arguments)
 
     def result(self):
         return json.loads((self.folder / "dieharder.json").read_text())
 
-    def calls(self):
-        return (self.folder / "build/06_prng/calls").read_text().splitlines()
-
     def test_counts_assessments_and_names_what_is_not_passed(self):
-        said = self.run_script("--sources", "1,8", "--streams", "4", "--tests", "5,102")
+        said = self.run_tool("--sources", "1,8", "--streams", "4", "--tests", "5,102")
         self.assertEqual(
             said, "philox, N = 4: 2 passed, 1 weak, 0 failed\nminstd, raw 31 bits, N = 4: 0 passed, 1 weak, 2 failed\n"
         )
@@ -97,38 +81,38 @@ class Judged(unittest.TestCase):
         self.draw.assert_called_once_with(result, self.folder / "dieharder.svg")
 
     def test_goes_on_where_it_was(self):
-        self.run_script("--sources", "1", "--streams", "4", "--tests", "5")
-        self.run_script("--sources", "1,2", "--streams", "1,4", "--tests", "5")
+        self.run_tool("--sources", "1", "--streams", "4", "--tests", "5")
+        self.run_tool("--sources", "1,2", "--streams", "1,4", "--tests", "5")
         self.assertEqual(
             [(run["source"], run["streams"]) for run in self.result()["runs"]],
             [("philox", 1), ("philox", 4), ("mt19937", 1), ("mt19937", 4)],
         )
         self.assertEqual(len(self.calls()), 4)
         with self.assertRaisesRegex(Failure, "was made with seed 1, not 2"):
-            self.run_script("--sources", "1", "--streams", "4", "--tests", "5", "--seed", "2")
+            self.run_tool("--sources", "1", "--streams", "4", "--tests", "5", "--seed", "2")
 
     def test_short_is_part_of_all(self):
-        self.run_script("--short", "--sources", "1")
+        self.run_tool("--short", "--sources", "1")
         short, calls = self.result(), len(self.calls())
         self.assertEqual(calls, 2 * len(short["tests"]))
         self.assertLess(set(short["tests"]), set(dieharder.TESTS))
         self.assertLess({run["streams"] for run in short["runs"]}, set(dieharder.STREAMS))
         with self.assertRaisesRegex(Failure, "another --output"):
-            self.run_script("--sources", "1")
+            self.run_tool("--sources", "1")
 
     def test_says_what_went_wrong(self):
         with self.assertRaisesRegex(Failure, "dieharder -d 14: Error: that test does not work"):
-            self.run_script("--tests", "14")
+            self.run_tool("--tests", "14")
         with self.assertRaisesRegex(Failure, "^generate: --device 7: no such device$"):
-            self.run_script("--device", "7", "--tests", "5")
-        (self.folder / "build/06_prng/generate").unlink()
+            self.run_tool("--device", "7", "--tests", "5")
+        (self.folder / "06_prng/generate").unlink()
         with self.assertRaisesRegex(Failure, "generate is not built"):
-            self.run_script("--tests", "5")
+            self.run_tool("--tests", "5")
         with mock.patch("shutil.which", return_value=None), self.assertRaisesRegex(Failure, "apt-get install"):
-            self.run_script("--tests", "5")
+            self.run_tool("--tests", "5")
         (self.folder / "dieharder.json").write_text("{}")
         with self.assertRaisesRegex(Failure, "is not 'psFlip dieharder"):
-            self.run_script("--tests", "5")
+            self.run_tool("--tests", "5")
 
     def test_refuses_wrong_options(self):
         missing = ["--output", str(self.folder / "missing")]
@@ -143,14 +127,14 @@ class Judged(unittest.TestCase):
             missing,
         ):
             with self.subTest(arguments=arguments), self.assertRaises(Failure):
-                self.run_script(*arguments)
+                self.run_tool(*arguments)
 
     def test_draws_what_is_there(self):
         with self.assertRaisesRegex(Failure, "has no dieharder.json"):
-            self.run_script("--draw")
-        self.run_script("--sources", "1", "--streams", "4", "--tests", "5")
+            self.run_tool("--draw")
+        self.run_tool("--sources", "1", "--streams", "4", "--tests", "5")
         self.draw.reset_mock()
-        self.run_script("--draw")
+        self.run_tool("--draw")
         self.draw.assert_called_once()
         self.assertEqual(len(self.calls()), 1)
 

@@ -6,21 +6,19 @@ All in one run of the program prng_benchmark, which checks every result. The pap
 arXiv:1411.0127; its GPU a GTX Titan.
 """
 
-import argparse
-import datetime
 import json
 import re
 import statistics
 import sys
-from pathlib import Path
 
 sys.path.insert(0, __file__.rsplit("/", 2)[0] + "/common/tools")
 
 import table
 from build import build_if_configured
 from options import Parser, new_file, some_of, whole, wholes
+from own_tool import add_common_options, build_warning, checked_repetitions, heading, run_benchmark, source, table_of
 from results import read_result, select
-from stages import ROOT, Failure, as_words, repetitions_of, report_of, run_tool
+from stages import Failure, run_tool
 
 FORMAT = "psFlip random numbers, version 1"
 TITLES = {
@@ -62,10 +60,7 @@ def number_or_name(text):
 def parse_report(report):
     """(rows, refused, bandwidths): a row a variant, each figure the median of its runs."""
     runs, refused, bandwidths = {}, [], {}
-    for entry in repetitions_of(report):
-        message = entry.get("error_message", "")
-        if message.startswith(("failed", "wrong")):
-            raise Failure(f"{entry['name']}: {message}")
+    for entry in checked_repetitions(report):
         task, *asked = entry["name"].split("/")
         # Google Benchmark adds "iterations:1/repeats:3/manual_time" to the name.
         asked = dict(part.split(":") for part in asked if re.fullmatch(r"[a-z-]+:[\w-]+", part))
@@ -80,7 +75,7 @@ def parse_report(report):
         key = json.dumps({"task": task} | variant)
         if entry.get("error_occurred"):
             if key not in runs:
-                refused.append({"task": task} | variant | {"refused": message})
+                refused.append({"task": task} | variant | {"refused": entry["error_message"]})
         else:
             runs.setdefault(key, []).append(entry)
     rows = []
@@ -96,11 +91,8 @@ def parse_report(report):
 
 def measure(program, options):
     names = ("generators", "elements", "streams", "blocks", "threads", "draws", "launches", "repetitions")
-    arguments = as_words({name: getattr(options, name) for name in names})
-    try:
-        report = report_of([program, *arguments, "--device", options.device], "prng_benchmark")
-    except OSError:
-        raise Failure(f"prng_benchmark is not built in {program.parent.parent}") from None
+    asked = {name: getattr(options, name) for name in names}
+    report = run_benchmark(program, "prng_benchmark", **asked, device=options.device)
     rows, refused, bandwidths = parse_report(report)
     if not rows:
         raise Failure(
@@ -109,21 +101,13 @@ def measure(program, options):
     if "copy" not in bandwidths or not {"memset", "kernel"} <= bandwidths.keys():
         raise Failure("the report has no bandwidths")
     context = report["context"]
-    return {
-        "format": FORMAT,
-        "command": " ".join(["06_prng/prng.py", *arguments]),
-        "date": datetime.date.today().isoformat(),
-        "device": {"platform": context["psflip_platform"], "name": context["psflip_device"]},
-        "build_type": context["psflip_build_type"],
-        "curand": context["psflip_curand"] == "1",
-        "elements": int(context["psflip_elements"]),
-        "draws": int(context["psflip_draws"]),
-        "launches": int(context["psflip_launches"]),
-        "l2_bytes": int(context["psflip_l2_bytes"]),
-        "gb_per_s": bandwidths,
-        "rows": rows,
-        "refused": refused,
-    }
+    numbers = {name: int(context[f"psflip_{name}"]) for name in ("elements", "draws", "launches", "l2_bytes")}
+    return (
+        heading(FORMAT, "06_prng/prng.py", asked, report)
+        | {"curand": context["psflip_curand"] == "1"}
+        | numbers
+        | {"gb_per_s": bandwidths, "rows": rows, "refused": refused}
+    )
 
 
 def best(result, task, generator, **wish):
@@ -153,105 +137,75 @@ def write_gb_per_s(result):
 
 def fill_table(result):
     write, copy = write_gb_per_s(result), result["gb_per_s"]["copy"]
-    headings = [
-        "generator",
-        "streams x a thread's",
-        "t_init, ms",
-        "t_gen, ms",
-        "GB/s written",
-        "% of write",
-        "% of copy",
-        "states, MB",
-        "paper, s",
-        "paper / ours",
-    ]
-    body = []
-    for name in generators(result, "fill"):
-        row = best(result, "fill", name)
-        milliseconds = row["numbers"] / row["numbers_per_s"] * 1e3
-        paper = PAPER_FILL.get(name)
-        body.append(
-            [
-                TITLES[name],
-                f"{power(row['streams'])} x {row['per_thread']}" if "streams" in row else f"{row['ordering']} ordering",
-                table.significant(row["init_ms"], 3) if row["init_ms"] > 0 else "-",
-                table.significant(milliseconds, 3),
-                table.significant(row["gb_per_s"], 3),
-                f"{100 * row['gb_per_s'] / write:.0f}",
-                f"{100 * row['gb_per_s'] / copy:.0f}",
-                f"{row['state_bytes'] / 1e6:,.0f}" if "state_bytes" in row else "-",
-                f"{paper:.2f}" if paper else "-",
-                # The paper's problem, at our speed.
-                f"{paper / (PAPER_ELEMENTS / row['numbers_per_s']):,.0f}" if paper else "-",
-            ]
-        )
-    return table.as_markdown(headings, body, [False, False] + [True] * 8)
+
+    def line(name):
+        row, paper = best(result, "fill", name), PAPER_FILL.get(name)
+        ours = "streams" in row
+        shape = f"{power(row['streams'])} x {row['per_thread']}" if ours else f"{row['ordering']} ordering"
+        return {
+            "generator": TITLES[name],
+            "streams x a thread's": shape,
+            "t_init, ms": table.significant(row["init_ms"], 3) if row["init_ms"] > 0 else "-",
+            "t_gen, ms": table.significant(row["numbers"] / row["numbers_per_s"] * 1e3, 3),
+            "GB/s written": table.significant(row["gb_per_s"], 3),
+            "% of write": f"{100 * row['gb_per_s'] / write:.0f}",
+            "% of copy": f"{100 * row['gb_per_s'] / copy:.0f}",
+            "states, MB": f"{row['state_bytes'] / 1e6:,.0f}" if "state_bytes" in row else "-",
+            "paper, s": f"{paper:.2f}" if paper else "-",
+            # The paper's problem, at our speed.
+            "paper / ours": f"{paper / (PAPER_ELEMENTS / row['numbers_per_s']):,.0f}" if paper else "-",
+        }
+
+    return table_of([line(name) for name in generators(result, "fill")], texts=2)
 
 
 def limit(result, row):
     """Numbers a second at which the states' traffic reaches the copy bandwidth; None if the L2 cache holds them."""
-    if "state_bytes" not in row or row["state_bytes"] <= result["l2_bytes"]:
+    if row["state_bytes"] <= result["l2_bytes"]:
         return None
     return result["gb_per_s"]["copy"] * 1e9 / row["state_bytes_per_number"]
 
 
 def count_table(result):
     fulls = {row["blocks"] for row in result["rows"] if row["task"] == "count"}
-    paper_s = f"numbers/s, {PAPER_BLOCKS} x {PAPER_THREADS}"
-    headings = [
-        "generator",
-        paper_s,
-        "paper",
-        "ours / paper's",
-        "numbers/s, device full",
-        "blocks x a thread's",
-        "states, MB",
-        "bytes a number",
-        "limit of these bytes",
-        "% of limit",
-    ]
-    body = []
-    for name in generators(result, "count"):
+
+    def line(name):
         small = best(result, "count", name, blocks=PAPER_BLOCKS, threads=PAPER_THREADS, per_thread=1)
         # What fills the device; MTGP32 has fewer blocks.
         of_name = {row["blocks"] for row in select(result["rows"], task="count", generator=name)}
         large = best(result, "count", name, blocks=max(fulls & of_name))
-        paper, most = PAPER_COUNT.get(name), limit(result, large)
-        fits = "state_bytes" in large and large["state_bytes"] <= result["l2_bytes"]
-        body.append(
-            [
-                TITLES[name],
-                engineering(small["numbers_per_s"]) if small else "-",
-                engineering(paper) if paper else "-",
-                f"{small['numbers_per_s'] / paper:,.1f}" if paper and small else "-",
-                engineering(large["numbers_per_s"]),
-                f"{large['blocks']:,} x {large['per_thread']}",
-                f"{large['state_bytes'] / 1e6:,.1f}",
-                table.significant(large["state_bytes_per_number"], 2) if large["state_bytes_per_number"] else "0",
-                "none" if not large["state_bytes"] else "in L2" if fits else engineering(most),
-                f"{100 * large['numbers_per_s'] / most:.0f}" if most else "-",
-            ]
-        )
-    return table.as_markdown(headings, body, [False] + [True] * 9)
+        paper, most, bytes_a_number = PAPER_COUNT.get(name), limit(result, large), large["state_bytes_per_number"]
+        return {
+            "generator": TITLES[name],
+            f"numbers/s, {PAPER_BLOCKS} x {PAPER_THREADS}": engineering(small["numbers_per_s"]) if small else "-",
+            "paper": engineering(paper) if paper else "-",
+            "ours / paper's": f"{small['numbers_per_s'] / paper:,.1f}" if paper and small else "-",
+            "numbers/s, device full": engineering(large["numbers_per_s"]),
+            "blocks x a thread's": f"{large['blocks']:,} x {large['per_thread']}",
+            "states, MB": f"{large['state_bytes'] / 1e6:,.1f}",
+            "bytes a number": table.significant(bytes_a_number, 2) if bytes_a_number else "0",
+            "limit of these bytes": engineering(most) if most else "in L2" if large["state_bytes"] else "none",
+            "% of limit": f"{100 * large['numbers_per_s'] / most:.0f}" if most else "-",
+        }
+
+    return table_of([line(name) for name in generators(result, "count")])
 
 
 def remarks(result, which):
-    kind = result["build_type"]
-    warning = "" if kind == "release" else f" {kind.upper()} build: the times mean nothing."
+    warning = build_warning(result["build_type"])
     if not result["curand"]:
         warning += " Without cuRAND, which this build does not have."
-    where = f"On {result['device']['name']}, {result['date']}: `{result['command']}`."
     speeds = result["gb_per_s"]
     if which == "fill":
         return (
-            f"{where} {power(result['elements'])} floats, the best number of streams for each. t_init makes and seeds "
+            f"{source(result)} {power(result['elements'])} floats, the best number of streams for each. t_init makes and seeds "
             f"the states, t_gen fills. Memory: memset {speeds['memset']:,.0f}, a kernel that writes zeros "
             f"{speeds['kernel']:,.0f}, a copy {speeds['copy']:,.0f} GB/s, read and written; % of write is that of the "
             f"faster of the first two. The paper's seconds are for {power(PAPER_ELEMENTS)} floats on a GTX Titan, "
             f"Table I.{warning}"
         )
     return (
-        f"{where} {power(result['draws'])} numbers of each stream in a launch, {result['launches']} launches in a "
+        f"{source(result)} {power(result['draws'])} numbers of each stream in a launch, {result['launches']} launches in a "
         f"row. {PAPER_BLOCKS} x {PAPER_THREADS}: the paper's blocks and threads, a stream each; device full: as many "
         f"blocks as fit, the best number of streams a thread; MTGP32 has at most 200. Bytes a number: of state, read "
         f"and written. Limit: these bytes at the copy's {speeds['copy']:,.0f} GB/s, where the states are larger than "
@@ -285,9 +239,8 @@ def parse_options(arguments):
     add("--draws", type=whole, metavar="N", help="numbers of a stream in a launch (2^15; 2^8 on a CPU)")
     add("--launches", type=whole, metavar="K", help="counting launches in a row (10)")
     add("--repetitions", type=whole, metavar="R", help="timed runs, of which the median counts (3)")
-    add("--device", default="auto", help="auto, cpu, gpu, or the number of a GPU")
     add("--json", type=new_file, metavar="FILE", help="write everything that was measured")
-    add("--build-dir", type=Path, default=ROOT / "build", help=argparse.SUPPRESS)
+    add_common_options(parser)
     return parser.parse_args(arguments)
 
 

@@ -1,14 +1,11 @@
 """Tests of prng.py: python3 -m unittest prng_test. common/test runs them."""
 
-import contextlib
-import io
 import json
-import tempfile
 import unittest
-from pathlib import Path
 
 import prng
 from stages import Failure
+from test.own_program import WithProgram
 
 # Stands in for prng_benchmark. Numbers a second: 1e12 for MINSTD, half as many for whoever comes next, and so on; the
 # most at 2^16 streams and two streams a thread.
@@ -18,7 +15,7 @@ from pathlib import Path
 here = Path(__file__).parent
 words = [word for word in sys.argv[1:] if "benchmark_format" not in word]
 options = dict(zip(words[::2], words[1::2]))
-(here / "call").write_text(" ".join(words))
+(here / "calls").write_text(" ".join(words))
 if options["--device"] == "9":
     sys.exit("prng_benchmark: --device 9: no such device")
 gpu = (here / "PLATFORM").read_text() == "gpu"
@@ -84,37 +81,18 @@ sys.exit(1 if (here / "WRONG").exists() else 0)
 """
 
 
-class Prng(unittest.TestCase):
+class Prng(WithProgram):
+    tool, program, text = prng, "06_prng/prng_benchmark", FAKE
+
     def setUp(self):
-        folder = tempfile.TemporaryDirectory(prefix="psFlip test ")  # a space, as in many people's paths
-        self.addCleanup(folder.cleanup)
-        self.folder = Path(folder.name)
-        self.stage = self.folder / "06_prng"
-        self.stage.mkdir()
-        program = self.stage / "prng_benchmark"
-        program.write_text(FAKE)
-        program.chmod(0o755)
+        super().setUp()
         self.platform("gpu")
 
     def platform(self, name):
         (self.stage / "PLATFORM").write_text(name)
 
-    def run_tool(self, *arguments):
-        output = io.StringIO()
-        with contextlib.redirect_stdout(output):
-            self.assertEqual(prng.main(["--build-dir", str(self.folder), *arguments]), 0)
-        return output.getvalue()
-
-    def result(self, *arguments):
-        self.run_tool("--json", str(self.folder / "prng.json"), *arguments)
-        return json.loads((self.folder / "prng.json").read_text())
-
     def table(self, which):
-        """The Markdown table of the folder: generator -> heading -> cell."""
-        lines = prng.markdown(self.folder, which).splitlines()
-        cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if line.startswith("|")]
-        self.assertEqual(len(set(map(len, cells))), 1)
-        return {line[0]: dict(zip(cells[0], line)) for line in cells[2:]}
+        return {line["generator"]: line for line in self.cells(prng.markdown(self.folder, which))}
 
     def test_rows_are_medians(self):
         result = self.result()
@@ -224,8 +202,9 @@ class Prng(unittest.TestCase):
 
     def test_options_reach_the_program(self):
         output = self.run_tool("--generators", "minstd,curand-xorwow", "--streams", "1024,2048", "--repetitions", "2")
-        call = (self.stage / "call").read_text()
-        self.assertEqual(call, "--generators minstd,curand-xorwow --streams 1024,2048 --repetitions 2 --device auto")
+        self.assertEqual(
+            self.calls(), ["--generators minstd,curand-xorwow --streams 1024,2048 --repetitions 2 --device auto"]
+        )
         self.assertIn("cuRAND XORWOW", output)
         self.assertNotIn("Parisi", output)
         self.assertIn("`06_prng/prng.py --generators minstd,curand-xorwow --streams 1024,2048", output)
@@ -239,16 +218,14 @@ class Prng(unittest.TestCase):
             (self.stage / mark).unlink()
 
     def test_bad_options(self):
-        for arguments, message in (
+        self.refuses(
             (["--streams", "x"], "x; it must be a whole number"),
             (["--blocks", "64,0"], "0; it must be"),
             (["--generators", "minstd,drand48"], "drand48; allowed are minstd"),
             (["--json", str(self.folder / "no/where.json")], "there is no folder"),
             (["--device", "9"], "no such device"),
             (["--frob"], "--frob"),
-        ):
-            with self.subTest(arguments), self.assertRaisesRegex(Failure, message):
-                self.run_tool(*arguments)
+        )
         with self.assertRaisesRegex(Failure, "not built"):
             prng.main(["--build-dir", str(self.folder / "elsewhere")])
 

@@ -6,13 +6,11 @@ stencil_benchmark, the hits from NVIDIA's Nsight Compute (ncu), for the block si
 Lulli, Bernaschi and Parisi at GTC 2015.
 """
 
-import argparse
-import datetime
+import itertools
 import json
 import re
 import statistics
 import sys
-from pathlib import Path
 
 sys.path.insert(0, __file__.rsplit("/", 3)[0] + "/common/tools")
 
@@ -20,8 +18,9 @@ import counters
 import table
 from build import build_if_configured
 from options import Parser, new_file, some_of, whole, wholes
+from own_tool import add_common_options, build_warning, checked_repetitions, heading, run_benchmark, source, table_of
 from results import read_result
-from stages import ROOT, Failure, as_words, progress, repetitions_of, report_of, run_tool
+from stages import Failure, as_words, progress, run_tool
 
 INDEXINGS = ["bitwise", "sliced", "sliced-grid", "standard", "standard-grid"]
 LOADS = ["plain", "readonly", "texture"]
@@ -52,27 +51,17 @@ def default_sweeps(size):
     return min(max(2**28 // size**3, 10), 200)
 
 
-def run_benchmark(program, what, **options):
-    try:
-        return report_of([program, *as_words(options)], what)
-    except OSError:
-        raise Failure(f"stencil_benchmark is not built in {program.parent.parent}") from None
-
-
 def parse_report(report):
     """One run's rows, a row an indexing and load path with its best block size, and what was refused."""
     times, hashes, refused, copy = {}, set(), {}, None
-    for entry in repetitions_of(report):
-        message = entry.get("error_message", "")
-        if message.startswith(("failed", "wrong bits")):
-            raise Failure(f"{entry['name']}: {message}")
+    for entry in checked_repetitions(report):
         if entry["name"].startswith("copy"):
             copy = entry["gb_per_s"]
             continue
         asked = dict(re.findall(r"([a-z]+):([\w-]+)", entry["name"]))
         variant = int(asked["size"]), asked["indexing"], asked["load"]
         if entry.get("error_occurred"):
-            refused[variant] = message
+            refused[variant] = entry["error_message"]
         else:
             threads = int(entry["threads_of_a_block"])
             times.setdefault(variant, {}).setdefault(threads, []).append(entry["ps_per_site"])
@@ -108,43 +97,22 @@ def measure(program, options):
     """All sizes. The block size that is best at one is not at another, so each is searched."""
     smallest = {"size": 4, "sweeps": 1, "repetitions": 1, "indexing": "sliced"}
     first = run_benchmark(program, "what it has", device=options.device, **smallest)
-    context = first["context"]
-    sizes, threads = DEFAULTS[context["psflip_platform"]]
+    sizes, threads = DEFAULTS[first["context"]["psflip_platform"]]
     options.sizes, options.threads = options.sizes or sizes, options.threads or threads
-    result = {
-        "format": FORMAT,
-        "command": command(options),
-        "date": datetime.date.today().isoformat(),
-        "device": {"platform": context["psflip_platform"], "name": context["psflip_device"]},
-        "build_type": context["psflip_build_type"],
+    asked = {name: getattr(options, name) for name in ("indexing", "load", "threads", "sweeps", "repetitions")}
+    rows, refused = [], []
+    for size in options.sizes:
+        of_size = asked | {"size": size, "sweeps": options.sweeps or default_sweeps(size), "device": options.device}
+        found = parse_report(run_benchmark(program, f"L = {size}: times", **of_size))
+        rows += found[0]
+        refused += found[1]
+    return heading(FORMAT, "05_sliced/stencil/stencil.py", {"sizes": options.sizes} | asked, first) | {
         "sizes": options.sizes,
         "threads": options.threads,
         "repetitions": options.repetitions,
-        "rows": [],
-        "refused": [],
+        "rows": rows,
+        "refused": refused,
     }
-    for size in options.sizes:
-        report = run_benchmark(
-            program,
-            f"L = {size}: times",
-            device=options.device,
-            size=size,
-            indexing=options.indexing,
-            load=options.load,
-            threads=options.threads,
-            sweeps=options.sweeps or default_sweeps(size),
-            repetitions=options.repetitions,
-        )
-        rows, refused = parse_report(report)
-        result["rows"] += rows
-        result["refused"] += refused
-    return result
-
-
-def command(options):
-    """What to type for the same run; where its files went is nobody's business."""
-    names = ("sizes", "indexing", "load", "threads", "sweeps", "repetitions")
-    return " ".join(["05_sliced/stencil/stencil.py", *as_words({name: getattr(options, name) for name in names})])
 
 
 def read_counters(program, row, device):
@@ -181,36 +149,31 @@ def as_table(result):
     sizes = sorted({row["size"] for row in result["rows"]})
     shown = shown_size(result)
     beside_poster = [size for size in sizes if any(size in published for published in POSTER_PS.values())]
-    headings = ["indexing", "load"] + [f"ps a word, L = {size}" for size in sizes]
-    headings += [f"GB/s, L = {shown}", "% of copy", "L1 hits, %", "L2 hits, %", "DRAM, B a word"]
-    for size in beside_poster:
-        headings += [f"ps a bit, L = {size}", f"poster, L = {size}"]
-    headings += ["poster, texture hits, %"] if beside_poster else []
-    body = []
-    for indexing in INDEXINGS:
-        for load in LOADS:
-            of = {size: rows.get((indexing, load, size)) for size in sizes}
-            if not any(of.values()):
-                continue
-            line = [indexing, load]
-            line += [cell(of[size], lambda row: table.significant(row["ps_per_site"])) for size in sizes]
-            line += [
-                cell(of[shown], part)
-                for part in (
-                    lambda row: table.significant(row["gb_per_s"], 3),
-                    lambda row: f"{100 * row['gb_per_s'] / row['copy_gb_per_s']:.0f}",
-                    lambda row: f"{row['counters']['l1_hit_percent']:.0f}",
-                    lambda row: f"{row['counters']['l2_hit_percent']:.0f}",
-                    lambda row: f"{row['counters']['dram_bytes_per_site']:.1f}",
-                )
-            ]
-            for size in beside_poster:
-                published = POSTER_PS.get((indexing, load), {}).get(size)
-                line += [cell(of[size], lambda row: table.significant(row["ps_per_site"] / WORD_BITS, 3))]
-                line += ["-" if published is None else f"{published:.2f}"]
-            line += [str(POSTER_HITS.get((indexing, load), "-"))] if beside_poster else []
-            body.append(line)
-    return table.as_markdown(headings, body, [False, False] + [True] * (len(headings) - 2))
+
+    def line(indexing, load):
+        def of(size, text):
+            return cell(rows.get((indexing, load, size)), text)
+
+        cells = {"indexing": indexing, "load": load}
+        for size in sizes:
+            cells[f"ps a word, L = {size}"] = of(size, lambda row: table.significant(row["ps_per_site"]))
+        cells |= {
+            f"GB/s, L = {shown}": of(shown, lambda row: table.significant(row["gb_per_s"], 3)),
+            "% of copy": of(shown, lambda row: f"{100 * row['gb_per_s'] / row['copy_gb_per_s']:.0f}"),
+            "L1 hits, %": of(shown, lambda row: f"{row['counters']['l1_hit_percent']:.0f}"),
+            "L2 hits, %": of(shown, lambda row: f"{row['counters']['l2_hit_percent']:.0f}"),
+            "DRAM, B a word": of(shown, lambda row: f"{row['counters']['dram_bytes_per_site']:.1f}"),
+        }
+        for size in beside_poster:
+            published = POSTER_PS.get((indexing, load), {}).get(size)
+            cells[f"ps a bit, L = {size}"] = of(size, lambda row: table.significant(row["ps_per_site"] / WORD_BITS, 3))
+            cells[f"poster, L = {size}"] = "-" if published is None else f"{published:.2f}"
+        if beside_poster:
+            cells["poster, texture hits, %"] = str(POSTER_HITS.get((indexing, load), "-"))
+        return cells
+
+    variants = {variant[:2] for variant in rows}
+    return table_of([line(*each) for each in itertools.product(INDEXINGS, LOADS) if each in variants], texts=2)
 
 
 def cell(row, text):
@@ -222,14 +185,11 @@ def cell(row, text):
 
 
 def remarks(result):
-    kind = result["build_type"]
-    warning = "" if kind == "release" else f" {kind.upper()} build: the times mean nothing."
     threads = ", ".join(map(str, result["threads"]))
     copy = next(row["copy_gb_per_s"] for row in result["rows"] if row["size"] == shown_size(result))
     return (
-        f"On {result['device']['name']}, {result['date']}: `{result['command']}`. Median of {result['repetitions']} "
-        f"runs, the best of {threads} threads a block. GB/s counts 32 bytes an updated word: itself written, one word "
-        f"of the other colour and six couplings read; a copy reaches {copy:,.0f} GB/s.{warning}\n\n{ABOUT_POSTER}"
+        f"{source(result)} Median of {result['repetitions']} runs, the best of {threads} threads a block. GB/s counts 32 bytes an updated word: itself written, one word "
+        f"of the other colour and six couplings read; a copy reaches {copy:,.0f} GB/s.{build_warning(result['build_type'])}\n\n{ABOUT_POSTER}"
     )
 
 
@@ -242,11 +202,10 @@ def parse_options(arguments):
     add("--threads", type=wholes, metavar="128,256", help="block sizes to try (128,256,512,1024; 256 on a CPU)")
     add("--sweeps", type=whole, metavar="K", help="in a timed run (10 to 200, fewer for a larger lattice)")
     add("--repetitions", type=whole, default=5, metavar="R", help="timed runs, of which the median counts (5)")
-    add("--device", default="auto", help="auto, cpu, gpu, or the number of a GPU")
     add("--counters", type=wholes, default=[SHOWN_SIZE], metavar="256", help="sizes to read counters for (256)")
     add("--no-counters", action="store_true", help="times alone; without a GPU it is always so")
     add("--json", type=new_file, metavar="FILE", help="write everything that was measured")
-    add("--build-dir", type=Path, default=ROOT / "build", help=argparse.SUPPRESS)
+    add_common_options(parser)
     return parser.parse_args(arguments)
 
 

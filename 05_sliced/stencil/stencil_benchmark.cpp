@@ -15,7 +15,6 @@
 #include <vector>
 
 #include "05_sliced/stencil/stencil.hpp"
-#include "05_sliced/stencil/stencil_platforms.hpp"
 #include "app/command_line.hpp"
 #include "app/state_hash.hpp"
 #include "gpu/benchmark.hpp"
@@ -57,7 +56,6 @@ struct Session {
   Options options;
   Choice<MakeEngine> choice;
   std::map<std::int64_t, Verdict> verdicts;  ///< by size, on the words K sweeps after the start
-  Verdict copy_verdict;
 
   // Repetitions of a benchmark are separate calls and share one engine; two engines need not fit into the memory.
   std::unique_ptr<Engine> engine;
@@ -84,13 +82,10 @@ void measure(benchmark::State& state, Session& session, const std::string& name,
              const Launch& launch) {
   Engine* engine = prepare(state, session, name, size, launch);
   if (!engine) return;
-  double seconds = 0;
-  for ([[maybe_unused]] auto iteration : state) {
+  const double seconds = time_iterations(state, [&] {
     engine->restart();
-    const double taken = engine->advance(2 * session.options.sweeps);
-    state.SetIterationTime(taken);
-    seconds += taken;
-  }
+    return engine->advance(2 * session.options.sweeps);
+  });
   if (!bits_agree(state, session, size, "after")) return;
   const double sites = static_cast<double>(size) * static_cast<double>(size) * static_cast<double>(size);
   const double updates =
@@ -114,20 +109,15 @@ void register_benchmarks(Session& session) {
                               .load = called(load, spin_glass::loads),
                               .threads = threads};
           register_benchmark(name, options.repetitions, 0, [&session, name, size, launch](benchmark::State& state) {
-            measure_or_report(state, session.verdicts[size], [&] { measure(state, session, name, size, launch); });
+            measure(state, session, name, size, launch);
           });
         }
       }
     }
   }
   const auto largest = static_cast<std::size_t>(std::ranges::max(options.sizes));
-  register_copy_benchmark(session.choice.device, largest * largest * largest * sizeof(Word), session.copy_verdict,
+  register_copy_benchmark(session.choice.device, largest * largest * largest * sizeof(Word),
                           [&session] { session.engine.reset(); });
-}
-
-bool failed(const Session& session) {
-  return session.copy_verdict.failed ||
-         std::ranges::any_of(session.verdicts, [](const auto& entry) { return entry.second.failed; });
 }
 
 void check_sizes(const Options& options) {
@@ -150,10 +140,7 @@ void add_options(CommandLine& line, Options& options) {
       .delimiter(',')
       .check(whole_number(1, 1024));
   line.option("--sweeps", options.sweeps, "Updates of all sites in one timed run").check(whole_number(1));
-  line.option("--repetitions", options.repetitions, "Timed runs of each variant").check(whole_number(1));
-  line.option("--device", options.device, "auto, cpu, gpu, or the number of a GPU");
-  line.footer("Options of Google Benchmark (--benchmark_format=json, --benchmark_filter=...) work too.");
-  line.allow_extras();
+  add_common_options(line, options.repetitions, options.device);
 }
 
 }  // namespace
@@ -166,14 +153,11 @@ int main(int argc, char** argv) {
       "Times the memory access of a spin-glass update: six neighbours XOR six couplings, stored into the site.",
       "stencil_benchmark");
   add_options(line, session.options);
-  const int code = psflip::run_program(line, argc, argv, [&line, &session] {
-    psflip::initialise_google_benchmark(line);
+  return psflip::run_benchmarks(line, argc, argv, [&session] {
     check_sizes(session.options);
     session.choice = psflip::choose_device(platforms(), session.options.device);
     psflip::describe(psflip::spin_glass::stage(), session.choice.device);
     psflip::add_context("sweeps", std::to_string(session.options.sweeps));
     register_benchmarks(session);
-    psflip::run_benchmarks();
   });
-  return code == 0 && failed(session) ? 1 : code;
 }

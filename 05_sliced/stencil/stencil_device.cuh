@@ -13,6 +13,7 @@
 #include "05_sliced/stencil/stencil.hpp"
 #include "app/invalid_input.hpp"
 #include "gpu/device_buffer.hpp"
+#include "gpu/free_memory.hpp"
 #include "gpu/timer.hpp"
 #include "spin_glass/engine/device_simulation.cuh"
 #include "spin_glass/engine/launches.hpp"
@@ -87,9 +88,9 @@ class StencilOnDevice : public stencil::Engine {
   std::vector<Word> words() const override {
     CHECK_CUDA(cudaSetDevice(launch_.device));
     const auto half = static_cast<std::size_t>(half_);
-    std::vector<Word> canonical(2 * half), stored(half);
+    std::vector<Word> canonical(2 * half);
     for (const Colour colour : {spin_glass::red, spin_glass::blue}) {
-      words_[colour].copy_to_host(stored.data());
+      const std::vector<Word> stored = words_[colour].to_host();
       for (int i = 0; i < half_; ++i) canonical[number(layout_.site(colour, layout_.place(i)), size_)] = stored[i];
     }
     return canonical;
@@ -97,15 +98,12 @@ class StencilOnDevice : public stencil::Engine {
 
   std::uint64_t checksum() const override {
     CHECK_CUDA(cudaSetDevice(launch_.device));
-    DeviceBuffer<unsigned long long> sum(1);
-    unsigned long long result = 0;
-    sum.copy_from_host(&result);
+    DeviceBuffer<unsigned long long> sum(std::vector<unsigned long long>(1));
     for (const Colour colour : {spin_glass::red, spin_glass::blue}) {
       add_up<<<blocks(), block_threads>>>(words_[colour].data(), layout_, colour, size_, half_, sum.data());
       CHECK_CUDA(cudaGetLastError());
     }
-    sum.copy_to_host(&result);
-    return result;
+    return sum.to_host().front();
   }
 
   spin_glass::Launch launch() const override { return launch_; }
@@ -135,13 +133,9 @@ inline void refuse_large_stencil(std::int64_t size, const spin_glass::Launch& la
   if (launch.indexing == spin_glass::Indexing::sliced_grid && size > 1024)
     throw InvalidInput("--size is " + std::to_string(size) +
                        ": with --indexing sliced-grid a block takes a row of sites and has at most 1024 threads");
-  std::size_t free = 0, total = 0;
   CHECK_CUDA(cudaSetDevice(launch.device));
-  CHECK_CUDA(cudaMemGetInfo(&free, &total));
-  const double needed = static_cast<double>((2 + spin_glass::directions) * half) * sizeof(Word);
-  if (needed > static_cast<double>(free))
-    throw InvalidInput("--size is " + std::to_string(size) + ": it needs " + readable_bytes(needed) +
-                       " of device memory; " + readable_bytes(static_cast<double>(free)) + " are free");
+  refuse_more_than_there_is(static_cast<double>((2 + spin_glass::directions) * half) * sizeof(Word),
+                            "--size " + std::to_string(size));
 }
 
 }  // namespace psflip::PSFLIP_PLATFORM

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "05_sliced/stencil/stencil.hpp"
-#include "05_sliced/stencil/stencil_platforms.hpp"
 #include "app/invalid_input.hpp"
 #include "gpu/platform_test.hpp"
 

@@ -1,16 +1,12 @@
 """Tests of stencil.py: python3 -m unittest stencil_test. common/test runs them."""
 
-import contextlib
-import io
 import json
-import tempfile
 import unittest
-from pathlib import Path
 from unittest import mock
 
-import counters
 import stencil
 from stages import Failure
+from test.own_program import WithProgram
 
 # Stands in for stencil_benchmark. Times in ps: 1000 for L = 64, less for a larger lattice; 512 threads are best.
 FAKE = """#!/usr/bin/env python3
@@ -50,51 +46,24 @@ sys.exit(1 if (here / "WRONG").exists() else 0)
 COUNTERS = {"l1_hit_percent": 61.7, "l2_hit_percent": 12.3, "dram_read_bytes": 28e6, "dram_written_bytes": 4e6}
 
 
-class Stencil(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory(prefix="psFlip test ")  # a space, as in many people's paths
-        self.addCleanup(folder.cleanup)
-        self.folder = Path(folder.name)
-        self.stage = self.folder / "05_sliced"
-        self.stage.mkdir()
-        program = self.stage / "stencil_benchmark"
-        program.write_text(FAKE)
-        program.chmod(0o755)
-        self.platform("gpu")
-        self.profile = self.enter(mock.patch.object(counters, "profile_command", return_value=COUNTERS))
+class Stencil(WithProgram):
+    tool, program, text = stencil, "05_sliced/stencil_benchmark", FAKE
 
-    def enter(self, context):  # unittest has its own since Python 3.11
-        value = context.__enter__()
-        self.addCleanup(context.__exit__, None, None, None)
-        return value
+    def setUp(self):
+        super().setUp()
+        self.platform("gpu")
+        self.profile = self.enterContext(mock.patch.object(stencil.counters, "profile_command", return_value=COUNTERS))
 
     def platform(self, name):
         (self.stage / "PLATFORM").write_text(name)
-
-    def run_tool(self, *arguments):
-        output = io.StringIO()
-        with contextlib.redirect_stdout(output):
-            self.assertEqual(stencil.main(["--build-dir", str(self.folder), *arguments]), 0)
-        return output.getvalue()
-
-    def result(self, *arguments):
-        self.run_tool("--json", str(self.folder / "stencil.json"), *arguments)
-        return json.loads((self.folder / "stencil.json").read_text())
 
     def row(self, result, size, indexing, load):
         found = [r for r in result["rows"] if (r["size"], r["indexing"], r["load"]) == (size, indexing, load)]
         self.assertEqual(len(found), 1)
         return found[0]
 
-    def calls(self):
-        return (self.stage / "calls").read_text().splitlines()
-
     def table(self):
-        """The Markdown table of the folder: (indexing, load) -> heading -> cell."""
-        lines = stencil.markdown(self.folder).splitlines()
-        cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if line.startswith("|")]
-        self.assertEqual(len(set(map(len, cells))), 1)
-        return {(line[0], line[1]): dict(zip(cells[0], line)) for line in cells[2:]}
+        return {(line["indexing"], line["load"]): line for line in self.cells(stencil.markdown(self.folder))}
 
     def test_all_variants_at_the_poster_s_sizes(self):
         result = self.result()
@@ -162,16 +131,14 @@ class Stencil(unittest.TestCase):
             (self.stage / mark).unlink()
 
     def test_bad_options(self):
-        for arguments, message in (
+        self.refuses(
             (["--sizes", "x"], "x; it must be a whole number"),
             (["--sizes", "0"], "0; it must be"),
             (["--load", "plain,magic"], "magic; allowed are plain, readonly, texture"),
             (["--json", str(self.folder / "no/where.json")], "there is no folder"),
             (["--device", "9"], "no such device"),
             (["--frob"], "--frob"),
-        ):
-            with self.subTest(arguments), self.assertRaisesRegex(Failure, message):
-                self.run_tool(*arguments)
+        )
         with self.assertRaisesRegex(Failure, "not built"):
             stencil.main(["--build-dir", str(self.folder / "elsewhere")])
 

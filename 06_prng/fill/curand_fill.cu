@@ -7,7 +7,6 @@
 #include <curand_mtgp32_host.h>
 #include <curand_mtgp32dc_p_11213.h>
 
-#include <chrono>
 #include <limits>
 #include <map>
 #include <memory>
@@ -16,8 +15,9 @@
 #include <type_traits>
 #include <vector>
 
-#include "06_prng/fill/numbers.cuh"
+#include "06_prng/fill/float_array.cuh"
 #include "app/invalid_input.hpp"
+#include "app/stopwatch.hpp"
 #include "gpu/device_buffer.hpp"
 #include "gpu/free_memory.hpp"
 #include "gpu/timer.hpp"
@@ -35,10 +35,10 @@ void check_curand(curandStatus_t status, const char* call) {
 template <class F>
 double host_seconds(F f) {
   CHECK_CUDA(cudaDeviceSynchronize());
-  const auto begin = std::chrono::steady_clock::now();
+  const Stopwatch watch;
   f();
   CHECK_CUDA(cudaDeviceSynchronize());
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  return watch.seconds();
 }
 
 /// (a) curandGenerateUniform.
@@ -92,7 +92,7 @@ class CurandFiller : public prng::Filler {
   std::uint64_t seed_;
   int device_;
   curandGenerator_t generator_ = nullptr;
-  Numbers numbers_;
+  FloatArray numbers_;
   Timer timer_;
 };
 
@@ -126,11 +126,11 @@ __global__ void __launch_bounds__(prng::mtgp32_threads)
 
 /// (b) with one of cuRAND's device states.
 template <class State>
-class CurandCounter : public prng::Counter {
+class CurandOddCounter : public prng::OddCounter {
  public:
   static constexpr bool by_block = std::is_same_v<State, curandStateMtgp32_t>;
 
-  CurandCounter(std::uint64_t seed, const prng::Shape& shape)
+  CurandOddCounter(std::uint64_t seed, const prng::Shape& shape)
       : seed_(seed), shape_(shape), odd_(static_cast<std::size_t>(shape.streams)) {
     states_ = DeviceBuffer<State>(by_block ? blocks() : odd_.size());
     if (by_block) parameters_ = DeviceBuffer<mtgp32_kernel_params_t>(1);
@@ -165,11 +165,7 @@ class CurandCounter : public prng::Counter {
     return timer_.stop();
   }
 
-  std::vector<std::uint32_t> odd() const override {
-    std::vector<std::uint32_t> all(odd_.size());
-    odd_.copy_to_host(all.data());
-    return all;
-  }
+  std::vector<std::uint32_t> odd() const override { return odd_.to_host(); }
 
   /// MTGP32 reads four words of its block's state for a number and writes one; the others stay in registers.
   prng::StateSize state(std::int64_t many) const override {
@@ -204,19 +200,19 @@ std::unique_ptr<prng::Filler> make_curand_filler(const std::string& generator, c
   return std::make_unique<CurandFiller>(types.at(generator), orderings.at(ordering), elements, seed, device);
 }
 
-std::unique_ptr<prng::Counter> make_curand_counter(const std::string& generator, std::uint64_t seed,
-                                                   const prng::Shape& shape) {
+std::unique_ptr<prng::OddCounter> make_curand_counter(const std::string& generator, std::uint64_t seed,
+                                                      const prng::Shape& shape) {
   if (shape.per_thread != 1) throw InvalidInput("--per-thread is more than 1: cuRAND has one stream a thread");
   CHECK_CUDA(cudaSetDevice(shape.device));
   if (generator == "curand-mtgp32") {
     if (shape.threads > prng::mtgp32_threads || shape.streams > std::int64_t{prng::mtgp32_blocks} * shape.threads)
       throw InvalidInput("MTGP32 has at most 200 blocks of at most 256 threads");
     if (shape.streams % shape.threads != 0) throw InvalidInput("MTGP32 takes whole blocks");
-    return std::make_unique<CurandCounter<curandStateMtgp32_t>>(seed, shape);
+    return std::make_unique<CurandOddCounter<curandStateMtgp32_t>>(seed, shape);
   }
-  if (generator == "curand-xorwow") return std::make_unique<CurandCounter<curandStateXORWOW_t>>(seed, shape);
-  if (generator == "curand-philox") return std::make_unique<CurandCounter<curandStatePhilox4_32_10_t>>(seed, shape);
-  if (generator == "curand-mrg32k3a") return std::make_unique<CurandCounter<curandStateMRG32k3a_t>>(seed, shape);
+  if (generator == "curand-xorwow") return std::make_unique<CurandOddCounter<curandStateXORWOW_t>>(seed, shape);
+  if (generator == "curand-philox") return std::make_unique<CurandOddCounter<curandStatePhilox4_32_10_t>>(seed, shape);
+  if (generator == "curand-mrg32k3a") return std::make_unique<CurandOddCounter<curandStateMRG32k3a_t>>(seed, shape);
   throw InvalidInput("--generators " + generator + ": cuRAND has no such device generator");
 }
 

@@ -33,7 +33,7 @@ std::unique_ptr<prng::Filler> make_curand_filler(const std::string& generator, c
 
 /// shape.streams: threads, with a stream each; shape.per_thread is 1. Stream id is cuRAND's sequence `id` of the seed;
 /// with MTGP32 a block has a sequence, so `threads` has to divide `streams`.
-std::unique_ptr<prng::Counter> make_curand_counter(const std::string& generator, std::uint64_t seed,
-                                                   const prng::Shape& shape);
+std::unique_ptr<prng::OddCounter> make_curand_counter(const std::string& generator, std::uint64_t seed,
+                                                      const prng::Shape& shape);
 
 }  // namespace psflip::gpu

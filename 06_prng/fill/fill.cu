@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "06_prng/fill/numbers.cuh"
+#include "06_prng/fill/float_array.cuh"
 #include "06_prng/generators/minstd.hpp"
 #include "06_prng/generators/mt19937.hpp"
 #include "06_prng/generators/parisi_rapuano.hpp"
@@ -141,17 +141,22 @@ class Bundle {
   double seed() {
     n_ = 0;
     if (Generator::words == 0) return 0;
-    timer_.start();
-    seed_all<Generator><<<blocks_for(padded_, seed_threads), seed_threads>>>(next(0));
-    CHECK_CUDA(cudaGetLastError());
-    return timer_.stop();
+    return draw(0, [this](const Draws& draws) {
+      seed_all<Generator><<<blocks_for(padded_, seed_threads), seed_threads>>>(draws);
+    });
   }
 
-  /// Where the streams stand, of which each is about to draw `many` times.
-  Draws next(std::int64_t many) {
-    const Draws draws{{states_.data(), padded_}, shape_.streams, seed_, n_, slot(n_)};
+  /// The time of launch(draws), which draws `many` numbers of each stream.
+  template <class F>
+  double draw(std::int64_t many, F launch) {
+    CHECK_CUDA(cudaSetDevice(shape_.device));
+    const int slot = Generator::words == 0 ? 0 : static_cast<int>(n_ % std::max(Generator::words, 1));
+    const Draws draws{{states_.data(), padded_}, shape_.streams, seed_, n_, slot};
     n_ += many;
-    return draws;
+    timer_.start();
+    launch(draws);
+    CHECK_CUDA(cudaGetLastError());
+    return timer_.stop();
   }
 
   unsigned blocks() const { return blocks_for(padded_ / s, shape_.threads); }
@@ -161,13 +166,9 @@ class Bundle {
     return {bytes(), Generator::bytes(static_cast<double>(many)) / static_cast<double>(many)};
   }
   const Shape& shape() const { return shape_; }
-  Timer& timer() { return timer_; }
 
  private:
   static constexpr int seed_threads = 256;
-  static int slot(std::int64_t n) {
-    return Generator::words == 0 ? 0 : static_cast<int>(n % std::max(Generator::words, 1));
-  }
 
   std::uint64_t seed_;
   Shape shape_;
@@ -184,19 +185,13 @@ class OwnFiller : public prng::Filler {
     this->seed();
   }
 
-  double seed() override {
-    CHECK_CUDA(cudaSetDevice(bundle_.shape().device));
-    return bundle_.seed();
-  }
+  double seed() override { return bundle_.seed(); }
 
   double fill() override {
-    CHECK_CUDA(cudaSetDevice(bundle_.shape().device));
-    const Draws draws = bundle_.next(steps());
-    bundle_.timer().start();
-    fill_array<Generator, s, bits<Generator>>
-        <<<bundle_.blocks(), bundle_.shape().threads>>>(draws, steps(), numbers_.data(), numbers_.count());
-    CHECK_CUDA(cudaGetLastError());
-    return bundle_.timer().stop();
+    return bundle_.draw(steps(), [this](const Draws& draws) {
+      fill_array<Generator, s, bits<Generator>>
+          <<<bundle_.blocks(), bundle_.shape().threads>>>(draws, steps(), numbers_.data(), numbers_.count());
+    });
   }
 
   Sums sums() const override { return numbers_.sums(); }
@@ -216,13 +211,13 @@ class OwnFiller : public prng::Filler {
   }
 
   Bundle<Generator, s> bundle_;
-  Numbers numbers_;
+  FloatArray numbers_;
 };
 
 template <class Generator, int s>
-class OwnCounter : public prng::Counter {
+class OwnOddCounter : public prng::OddCounter {
  public:
-  OwnCounter(std::uint64_t seed, const Shape& shape)
+  OwnOddCounter(std::uint64_t seed, const Shape& shape)
       : bundle_(seed, shape), odd_(static_cast<std::size_t>(bundle_.padded())) {
     this->seed();
   }
@@ -234,17 +229,13 @@ class OwnCounter : public prng::Counter {
   }
 
   double count(std::int64_t many) override {
-    CHECK_CUDA(cudaSetDevice(bundle_.shape().device));
-    const Draws draws = bundle_.next(many);
-    bundle_.timer().start();
-    count_odd<Generator, s><<<bundle_.blocks(), bundle_.shape().threads>>>(draws, many, odd_.data());
-    CHECK_CUDA(cudaGetLastError());
-    return bundle_.timer().stop();
+    return bundle_.draw(many, [&](const Draws& draws) {
+      count_odd<Generator, s><<<bundle_.blocks(), bundle_.shape().threads>>>(draws, many, odd_.data());
+    });
   }
 
   std::vector<std::uint32_t> odd() const override {
-    std::vector<std::uint32_t> all(odd_.size());
-    odd_.copy_to_host(all.data());
+    std::vector<std::uint32_t> all = odd_.to_host();
     all.resize(static_cast<std::size_t>(bundle_.shape().streams));
     return all;
   }
@@ -288,9 +279,9 @@ std::unique_ptr<prng::Filler> make_filler(const std::string& generator, std::int
   });
 }
 
-std::unique_ptr<prng::Counter> make_counter(const std::string& generator, std::uint64_t seed, const Shape& shape) {
-  return with_generator(generator, shape, [&]<class Generator, int s>() -> std::unique_ptr<prng::Counter> {
-    return std::make_unique<OwnCounter<Generator, s>>(seed, shape);
+std::unique_ptr<prng::OddCounter> make_counter(const std::string& generator, std::uint64_t seed, const Shape& shape) {
+  return with_generator(generator, shape, [&]<class Generator, int s>() -> std::unique_ptr<prng::OddCounter> {
+    return std::make_unique<OwnOddCounter<Generator, s>>(seed, shape);
   });
 }
 
@@ -298,22 +289,15 @@ double write_bandwidth(int device, std::size_t bytes, bool by_kernel, int repeti
   CHECK_CUDA(cudaSetDevice(device));
   const auto words = static_cast<std::int64_t>(bytes / sizeof(Floats<4>));
   DeviceBuffer<Floats<4>> target(static_cast<std::size_t>(words));
-  Timer timer;
-  std::vector<double> seconds;
-  for (int i = 0; i < repetitions + 1; ++i) {
-    timer.start();
+  const double seconds = median_seconds(repetitions, [&] {
     if (by_kernel) {
       write_zeros<<<blocks_for(words, 256), 256>>>(target.data(), words);
       CHECK_CUDA(cudaGetLastError());
     } else {
       CHECK_CUDA(cudaMemsetAsync(target.data(), 0, target.bytes()));
     }
-    seconds.push_back(timer.stop());
-  }
-  seconds.erase(seconds.begin());  // the warm-up
-  const auto middle = seconds.begin() + static_cast<std::ptrdiff_t>(seconds.size() / 2);
-  std::nth_element(seconds.begin(), middle, seconds.end());
-  return static_cast<double>(target.bytes()) / *middle;
+  });
+  return static_cast<double>(target.bytes()) / seconds;
 }
 
 int attribute(cudaDeviceAttr which, int device) {

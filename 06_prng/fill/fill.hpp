@@ -51,12 +51,17 @@ struct StateSize {
 
 // Every member below may throw std::runtime_error if the device fails. Times are the device's own, in seconds.
 
-/// Benchmark (a): an array full of numbers. Number n of stream id stands at n * streams + id.
-class Filler {
+/// Streams that one of the two benchmarks draws from.
+class Drawer {
  public:
-  virtual ~Filler() = default;
-  /// Puts all streams at their beginning; returns the time for that. A new filler is there already.
+  virtual ~Drawer() = default;
+  /// Puts all streams at their beginning, and counts to zero; returns the time for that. A new one is there already.
   virtual double seed() = 0;
+};
+
+/// Benchmark (a): an array full of numbers. Number n of stream id stands at n * streams + id.
+class Filler : public Drawer {
+ public:
   /// Overwrites the array with the next numbers; returns the time. All streams draw equally often: if the array's
   /// length is no multiple of `streams`, the last number of some is dropped.
   virtual double fill() = 0;
@@ -67,11 +72,8 @@ class Filler {
 };
 
 /// Benchmark (b): numbers that a kernel only looks at. It counts the odd ones.
-class Counter {
+class OddCounter : public Drawer {
  public:
-  virtual ~Counter() = default;
-  /// Puts all streams at their beginning and all counts to zero. A new counter is there already.
-  virtual double seed() = 0;
   /// Draws that often from each stream, in one launch.
   virtual double count(std::int64_t draws) = 0;
   /// Odd numbers since the beginning, of each stream.
@@ -84,7 +86,7 @@ class Counter {
 struct Makers {
   std::unique_ptr<Filler> (*filler)(const std::string& generator, std::int64_t elements, std::uint64_t seed,
                                     const Shape& shape);
-  std::unique_ptr<Counter> (*counter)(const std::string& generator, std::uint64_t seed, const Shape& shape);
+  std::unique_ptr<OddCounter> (*counter)(const std::string& generator, std::uint64_t seed, const Shape& shape);
   /// Bytes a second of writing and nothing else: `bytes` of zeros by cudaMemset or by a kernel, the median.
   double (*write_bandwidth)(int device, std::size_t bytes, bool by_kernel, int repetitions);
   std::size_t (*l2_bytes)(int device);  ///< 0: not known
@@ -103,18 +105,8 @@ extern const prng::Makers fill_makers;  ///< on a GPU
 
 namespace psflip::prng {
 
-using Platform = psflip::Platform<const Makers>;
-
-/// Best first: the GPU before the CPU.
-inline const std::vector<Platform>& platforms() {
-  static const std::vector<Platform> all = {
-#if PSFLIP_HAS_GPU
-    {"gpu", gpu::devices, &gpu::fill_makers},
-#endif
-#if PSFLIP_HAS_CPU
-    {"cpu", cpu::devices, &cpu::fill_makers},
-#endif
-  };
+inline const auto& platforms() {
+  static const auto all = PSFLIP_PLATFORMS(fill_makers);
   return all;
 }
 

@@ -14,8 +14,8 @@
 #include <limits>
 #include <map>
 #include <memory>
-#include <stdexcept>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -52,45 +52,40 @@ struct Options {
   std::string device = "auto";
 };
 
-bool wanted(const Options& options, const std::string& generator) {
-  return options.generators.empty() || std::ranges::find(options.generators, generator) != options.generators.end();
-}
-
-bool is_own(const std::string& generator) {
-  return std::ranges::find(own_generators, generator) != own_generators.end();
+bool has(const std::vector<std::string>& names, const std::string& name) {
+  return std::ranges::find(names, name) != names.end();
 }
 
 /// What all benchmarks of this process share.
 struct Session {
   Options options;
   Choice<const Makers> choice;
-  std::map<std::string, Verdict> verdicts;  ///< by task, generator and number of streams
+  std::map<std::string, Verdict> verdicts;  ///< by Variant::problem
 
   // Repetitions of a benchmark are separate calls and share what they measure; two need not fit into the memory.
-  std::string current;
-  std::unique_ptr<Filler> filler;
-  std::unique_ptr<Counter> counter;
+  std::unique_ptr<Drawer> drawer;
+  std::string drawer_name;
+};
 
-  void release() {
-    current.clear();
-    filler.reset();
-    counter.reset();
-  }
+/// A benchmark.
+struct Variant {
+  std::string name;
+  std::string problem;  ///< the same for all that have to agree
+  std::string generator;
+  std::int64_t streams;
 };
 
 /// Says what is wrong with a result. Always returns false.
-bool reject(benchmark::State& state, Verdict& verdict, const std::string& what) {
-  verdict.failed = true;
-  state.SkipWithError(("wrong numbers: " + what).c_str());
+bool reject(benchmark::State& state, const std::string& what) {
+  fail(state, "wrong numbers: " + what);
   return false;
 }
 
 /// Whether a mean of independent numbers is near enough to 1/2. `deviation` is that of one number.
-bool plausible(benchmark::State& state, Verdict& verdict, const std::string& what, double mean, double deviation,
-               double count) {
+bool plausible(benchmark::State& state, const std::string& what, double mean, double deviation, double count) {
   const double allowed = 5 * deviation / std::sqrt(count) + 0x1p-24;  // floats are cut, by ours after 24 bits
   if (std::abs(mean - 0.5) <= allowed) return true;
-  return reject(state, verdict, what + " is " + std::to_string(mean) + ", more than five standard errors from 1/2");
+  return reject(state, what + " is " + std::to_string(mean) + ", more than five standard errors from 1/2");
 }
 
 /// Some streams at both ends of all: whole words of the widest thread, and a few more.
@@ -103,122 +98,102 @@ std::vector<std::int64_t> samples(std::int64_t streams) {
   return ids;
 }
 
-bool check_fill(benchmark::State& state, Verdict& verdict, const Filler& filler, const std::string& generator,
-                std::int64_t streams, const Options& options, const std::string& when) {
+bool check(benchmark::State& state, Session& session, const Variant& variant, const Filler& filler,
+           const std::string& when) {
   const Sums sums = filler.sums();
-  if (sums.outside > 0) return reject(state, verdict, std::to_string(sums.outside) + " are not in [0, 1]");
-  if (!plausible(state, verdict, "the mean", sums.mean, std::sqrt(1. / 12), static_cast<double>(options.elements)))
+  if (sums.outside > 0) return reject(state, std::to_string(sums.outside) + " are not in [0, 1]");
+  if (!plausible(state, "the mean", sums.mean, std::sqrt(1. / 12), static_cast<double>(session.options.elements)))
     return false;
-  if (is_own(generator) && when == "before") {
-    const int bits = bits_of(generator);
-    for (const std::int64_t id : samples(streams)) {
-      const auto next = reference_stream(generator, options.seed, id);
-      for (const float number : filler.elements(id, streams))
+  if (has(own_generators, variant.generator) && when == "before") {
+    const int bits = bits_of(variant.generator);
+    for (const std::int64_t id : samples(variant.streams)) {
+      const auto next = reference_stream(variant.generator, session.options.seed, id);
+      for (const float number : filler.elements(id, variant.streams))
         if (number != static_cast<float>(next() >> (bits - 24)) / 16777216)
-          return reject(state, verdict, "stream " + std::to_string(id) + " is not that of the reference");
+          return reject(state, "stream " + std::to_string(id) + " is not that of the reference");
     }
   }
-  return verdict.agrees(state, hex(sums.checksum), when);
+  return session.verdicts[variant.problem].agrees(state, hex(sums.checksum), when);
 }
 
-bool check_count(benchmark::State& state, Verdict& verdict, const Counter& counter, const std::string& generator,
-                 const Options& options, const std::string& when) {
+bool check(benchmark::State& state, Session& session, const Variant& variant, const OddCounter& counter,
+           const std::string& when) {
   const std::vector<std::uint32_t> odd = counter.odd();
   std::uint64_t sum = 0, checksum = 0;
   for (std::size_t id = 0; id < odd.size(); ++id) {
     sum += odd[id];
     checksum += mix(mix(id) + odd[id]);
   }
-  const std::int64_t draws = options.draws * options.launches;
+  const std::int64_t draws = session.options.draws * session.options.launches;
   const double all = static_cast<double>(draws) * static_cast<double>(odd.size());
-  if (!plausible(state, verdict, "the fraction of odd numbers", static_cast<double>(sum) / all, 0.5, all)) return false;
-  if (is_own(generator) && when == "before") {
-    for (const std::int64_t id : samples(static_cast<std::int64_t>(odd.size()))) {
-      const auto next = reference_stream(generator, options.seed, id);
+  if (!plausible(state, "the fraction of odd numbers", static_cast<double>(sum) / all, 0.5, all)) return false;
+  if (has(own_generators, variant.generator) && when == "before") {
+    for (const std::int64_t id : samples(variant.streams)) {
+      const auto next = reference_stream(variant.generator, session.options.seed, id);
       std::uint32_t expected = 0;
       for (std::int64_t i = 0; i < draws; ++i) expected += next() & 1;
       if (odd[static_cast<std::size_t>(id)] != expected)
-        return reject(state, verdict, "stream " + std::to_string(id) + " has not the reference's odd numbers");
+        return reject(state, "stream " + std::to_string(id) + " has not the reference's odd numbers");
     }
   }
-  return verdict.agrees(state, hex(checksum), when);
+  return session.verdicts[variant.problem].agrees(state, hex(checksum), when);
 }
 
-/// What was timed, summed over the iterations of a run.
-struct Times {
-  double seed = 0, work = 0;
-};
+double draw(const Options&, Filler& filler) { return filler.fill(); }
 
-void report(benchmark::State& state, const Times& times, double numbers, const StateSize& size,
-            const Verdict& verdict) {
+double draw(const Options& options, OddCounter& counter) {
+  double seconds = 0;
+  for (std::int64_t i = 0; i < options.launches; ++i) seconds += counter.count(options.draws);
+  return seconds;
+}
+
+/// How many numbers one draw() draws, and from what.
+std::pair<double, StateSize> drawn(const Options& options, const Variant&, const Filler& filler) {
+  return {static_cast<double>(options.elements), filler.state()};
+}
+
+std::pair<double, StateSize> drawn(const Options& options, const Variant& variant, const OddCounter& counter) {
+  return {static_cast<double>(options.draws * options.launches) * static_cast<double>(variant.streams),
+          counter.state(options.draws)};
+}
+
+/// Kind is Filler or OddCounter, which make() makes.
+template <class Kind>
+void measure(benchmark::State& state, Session& session, const Variant& variant,
+             const std::function<std::unique_ptr<Kind>()>& make) {
+  if (!session.drawer || session.drawer_name != variant.name) {
+    session.drawer.reset();
+    std::unique_ptr<Kind> made = make();
+    draw(session.options, *made);  // warms up, too
+    if (!check(state, session, variant, *made, "before")) return;
+    session.drawer = std::move(made);
+    session.drawer_name = variant.name;
+  }
+  auto& drawer = static_cast<Kind&>(*session.drawer);
+  double seeding = 0;
+  const double drawing = time_iterations(state, [&] {
+    seeding += drawer.seed();
+    return draw(session.options, drawer);
+  });
+  if (!check(state, session, variant, drawer, "after")) return;
+  const auto [numbers, size] = drawn(session.options, variant, drawer);
   const auto iterations = static_cast<double>(state.iterations());
-  state.counters["init_ms"] = times.seed / iterations * 1e3;
+  state.counters["init_ms"] = seeding / iterations * 1e3;
   state.counters["numbers"] = numbers;
-  state.counters["numbers_per_s"] = numbers * iterations / times.work;
+  state.counters["numbers_per_s"] = numbers * iterations / drawing;
+  if constexpr (std::is_same_v<Kind, Filler>) state.counters["gb_per_s"] = 4e-9 * state.counters["numbers_per_s"];
   if (!std::isnan(size.bytes)) {
     state.counters["state_bytes"] = size.bytes;
     state.counters["state_bytes_per_number"] = size.bytes_per_draw;
   }
-  state.SetLabel(verdict.expected);
+  state.SetLabel(session.verdicts[variant.problem].expected);
 }
 
-void measure_fill(benchmark::State& state, Session& session, const std::string& name, const std::string& generator,
-                  std::int64_t streams, const std::function<std::unique_ptr<Filler>()>& make, Verdict& verdict) {
-  if (session.current != name) {
-    session.release();
-    session.filler = make();
-    session.filler->fill();  // warms up, too
-    if (!check_fill(state, verdict, *session.filler, generator, streams, session.options, "before")) return;
-    session.current = name;
-  }
-  Times times;
-  for ([[maybe_unused]] auto iteration : state) {
-    times.seed += session.filler->seed();
-    const double taken = session.filler->fill();
-    state.SetIterationTime(taken);
-    times.work += taken;
-  }
-  if (!check_fill(state, verdict, *session.filler, generator, streams, session.options, "after")) return;
-  report(state, times, static_cast<double>(session.options.elements), session.filler->state(), verdict);
-  state.counters["gb_per_s"] = 4e-9 * state.counters["numbers_per_s"];
-}
-
-double count(const Session& session) {
-  double seconds = 0;
-  for (std::int64_t i = 0; i < session.options.launches; ++i) seconds += session.counter->count(session.options.draws);
-  return seconds;
-}
-
-void measure_count(benchmark::State& state, Session& session, const std::string& name, const std::string& generator,
-                   std::int64_t streams, const std::function<std::unique_ptr<Counter>()>& make, Verdict& verdict) {
-  const Options& options = session.options;
-  if (session.current != name) {
-    session.release();
-    session.counter = make();
-    count(session);
-    if (!check_count(state, verdict, *session.counter, generator, options, "before")) return;
-    session.current = name;
-  }
-  Times times;
-  for ([[maybe_unused]] auto iteration : state) {
-    times.seed += session.counter->seed();
-    const double taken = count(session);
-    state.SetIterationTime(taken);
-    times.work += taken;
-  }
-  if (!check_count(state, verdict, *session.counter, generator, options, "after")) return;
-  const double numbers = static_cast<double>(options.draws * options.launches) * static_cast<double>(streams);
-  report(state, times, numbers, session.counter->state(options.draws), verdict);
-}
-
-/// Registers `measure` under `name`. What it has to agree with is shared by all that have the same `problem`.
-void add(Session& session, const std::string& name, const std::string& problem,
-         std::function<void(benchmark::State&, Verdict&)> measure) {
-  register_benchmark(name, session.options.repetitions, 0,
-                     [&session, problem, measure = std::move(measure)](benchmark::State& state) {
-                       Verdict& verdict = session.verdicts[problem];
-                       measure_or_report(state, verdict, [&] { measure(state, verdict); });
-                     });
+template <class Kind>
+void add(Session& session, const Variant& variant, const std::function<std::unique_ptr<Kind>()>& make) {
+  register_benchmark(variant.name, session.options.repetitions, 0, [&session, variant, make](benchmark::State& state) {
+    measure<Kind>(state, session, variant, make);
+  });
 }
 
 void register_own_fills(Session& session, const std::string& generator) {
@@ -229,29 +204,24 @@ void register_own_fills(Session& session, const std::string& generator) {
       const std::string name =
           problem + "/per-thread:" + std::to_string(s) + "/threads:" + std::to_string(options.threads);
       const Shape shape{streams, s, options.threads, session.choice.device.index};
-      add(session, name, problem, [&session, name, generator, shape](benchmark::State& state, Verdict& verdict) {
-        const auto make = [&] {
-          return session.choice.platform->make_simulation->filler(generator, session.options.elements,
-                                                                  session.options.seed, shape);
-        };
-        measure_fill(state, session, name, generator, shape.streams, make, verdict);
+      add<Filler>(session, {name, problem, generator, streams}, [&session, generator, shape] {
+        return session.choice.platform->make_simulation->filler(generator, session.options.elements,
+                                                                session.options.seed, shape);
       });
     }
   }
 }
 
-using MakeCounter = std::function<std::unique_ptr<Counter>(const std::string&, std::uint64_t, const Shape&)>;
+using MakeOddCounter = std::unique_ptr<OddCounter>(const std::string&, std::uint64_t, const Shape&);
 
 void register_count(Session& session, const std::string& generator, std::int64_t blocks, int threads, int s,
-                    const MakeCounter& maker) {
+                    MakeOddCounter* maker) {
   const Shape shape{blocks * threads * s, s, threads, session.choice.device.index};
   const std::string problem = "count/generator:" + generator + "/streams:" + std::to_string(shape.streams);
   const std::string name = "count/generator:" + generator + "/blocks:" + std::to_string(blocks) +
                            "/per-thread:" + std::to_string(s) + "/threads:" + std::to_string(threads);
-  add(session, name, problem, [&session, name, generator, shape, maker](benchmark::State& state, Verdict& verdict) {
-    const auto make = [&] { return maker(generator, session.options.seed, shape); };
-    measure_count(state, session, name, generator, shape.streams, make, verdict);
-  });
+  add<OddCounter>(session, {name, problem, generator, shape.streams},
+                  [&session, generator, shape, maker] { return maker(generator, session.options.seed, shape); });
 }
 
 void register_own_counts(Session& session, const std::string& generator) {
@@ -265,12 +235,9 @@ void register_own_counts(Session& session, const std::string& generator) {
 void register_curand_fills(Session& session, const std::string& generator) {
   for (const std::string& ordering : curand_orderings) {
     const std::string name = "fill/generator:" + generator + "/ordering:" + ordering;
-    add(session, name, name, [&session, name, generator, ordering](benchmark::State& state, Verdict& verdict) {
-      const auto make = [&] {
-        return gpu::make_curand_filler(generator, ordering, session.options.elements, session.options.seed,
-                                       session.choice.device.index);
-      };
-      measure_fill(state, session, name, generator, 0, make, verdict);
+    add<Filler>(session, {name, name, generator, 0}, [&session, generator, ordering] {
+      return gpu::make_curand_filler(generator, ordering, session.options.elements, session.options.seed,
+                                     session.choice.device.index);
     });
   }
 }
@@ -290,8 +257,8 @@ void register_curand_counts(Session& session, const std::string& generator) {
 
 void register_write(Session& session, const std::string& how) {
   const std::string name = "write/how:" + how;
-  add(session, name, name, [&session, how](benchmark::State& state, Verdict&) {
-    session.release();
+  register_benchmark(name, session.options.repetitions, 0, [&session, how](benchmark::State& state) {
+    session.drawer.reset();
     const auto bytes = 4 * static_cast<std::size_t>(session.options.elements);
     const double bandwidth = session.choice.platform->make_simulation->write_bandwidth(
         session.choice.device.index, std::max<std::size_t>(bytes, 16), how == "kernel", 20);
@@ -300,16 +267,12 @@ void register_write(Session& session, const std::string& how) {
   });
 }
 
-bool does(const Session& session, const std::string& task) {
-  return std::ranges::find(session.options.tasks, task) != session.options.tasks.end();
-}
-
 void register_benchmarks(Session& session) {
   const auto& options = session.options;
   const auto each = [&](const std::string& task, const std::vector<std::string>& generators, auto registration) {
-    if (!does(session, task)) return;
+    if (!has(options.tasks, task)) return;
     for (const std::string& generator : generators)
-      if (wanted(options, generator)) registration(session, generator);
+      if (options.generators.empty() || has(options.generators, generator)) registration(session, generator);
   };
   each("fill", own_generators, register_own_fills);
 #if PSFLIP_HAS_CURAND
@@ -320,10 +283,10 @@ void register_benchmarks(Session& session) {
 #if PSFLIP_HAS_CURAND
   if (gpu) each("count", curand_counters, register_curand_counts);
 #endif
-  if (does(session, "write")) {
+  if (has(options.tasks, "write")) {
     for (const char* how : {"memset", "kernel"}) register_write(session, how);
     register_copy_benchmark(session.choice.device, 4 * static_cast<std::size_t>(options.elements),
-                            session.verdicts["copy"], [&session] { session.release(); });
+                            [&session] { session.drawer.reset(); });
   }
 }
 
@@ -348,24 +311,17 @@ void fill_in(Session& session) {
     throw InvalidInput("--draws times --launches is too large; it must be less than 2^32");
 }
 
-void check_generators(const Options& options) {
-  std::vector<std::string> known = own_generators;
-#if PSFLIP_HAS_CURAND
-  known.insert(known.end(), curand_fillers.begin(), curand_fillers.end());
-#endif
-  for (const std::string& generator : options.generators) {
-    if (std::ranges::find(known, generator) != known.end()) continue;
-    std::string names;
-    for (const std::string& name : known) names += (names.empty() ? "" : ", ") + name;
-    throw InvalidInput("--generators " + generator + ": there is no such generator in this build; there are " + names);
-  }
-}
-
 void add_options(CommandLine& line, Options& options) {
+  std::vector<std::string> generators = own_generators;
+#if PSFLIP_HAS_CURAND
+  generators.insert(generators.end(), curand_fillers.begin(), curand_fillers.end());
+#endif
   line.option("--tasks", options.tasks, "fill, count, write: an array of floats, odd numbers, bandwidths (all)")
       .delimiter(',')
       .check(one_of(tasks));
-  line.option("--generators", options.generators, "minstd, mt19937, curand-xorwow, ... (all)").delimiter(',');
+  line.option("--generators", options.generators, "minstd, mt19937, curand-xorwow, ... (all)")
+      .delimiter(',')
+      .check(one_of(generators));
   line.option("--elements", options.elements, "Floats to fill (2^29; 2^22 on a CPU)")
       .check(whole_number(1, std::int64_t{1} << 40));
   line.option("--streams", options.streams, "Streams that fill (2^14 to 2^22; 2^12 on a CPU)")
@@ -382,10 +338,7 @@ void add_options(CommandLine& line, Options& options) {
       .check(whole_number(1, std::numeric_limits<std::uint32_t>::max()));
   line.option("--launches", options.launches, "Counting launches in a timed run (10)").check(whole_number(1, 1000));
   line.option("--seed", options.seed, "Seed (1)").check(whole_number(0));
-  line.option("--repetitions", options.repetitions, "Timed runs of each variant (3)").check(whole_number(1, 1000));
-  line.option("--device", options.device, "auto, cpu, gpu, or the number of a GPU");
-  line.footer("Options of Google Benchmark (--benchmark_format=json, --benchmark_filter=...) work too.");
-  line.allow_extras();
+  add_common_options(line, options.repetitions, options.device);
 }
 
 }  // namespace
@@ -397,9 +350,7 @@ int main(int argc, char** argv) {
   psflip::CommandLine line("Times random numbers: filling an array, counting odd ones, ours and cuRAND's.",
                            "prng_benchmark");
   add_options(line, session.options);
-  const int code = psflip::run_program(line, argc, argv, [&line, &session] {
-    psflip::initialise_google_benchmark(line);
-    check_generators(session.options);
+  return psflip::run_benchmarks(line, argc, argv, [&session] {
     session.choice = psflip::choose_device(platforms(), session.options.device);
     fill_in(session);
     const Options& options = session.options;
@@ -411,9 +362,5 @@ int main(int argc, char** argv) {
     say("l2_bytes", session.choice.platform->make_simulation->l2_bytes(session.choice.device.index));
     say("curand", has_curand);
     register_benchmarks(session);
-    psflip::run_benchmarks();
-    session.release();
   });
-  const bool failed = std::ranges::any_of(session.verdicts, [](const auto& entry) { return entry.second.failed; });
-  return code == 0 && failed ? 1 : code;
 }

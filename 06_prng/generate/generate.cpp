@@ -6,9 +6,9 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdint>
+#include <cstdio>
 #include <cstring>
 #include <limits>
-#include <map>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -23,42 +23,26 @@
 namespace psflip::prng {
 namespace {
 
-using Platform = psflip::Platform<MakeNumbers>;
-
-/// Best first: the GPU before the CPU.
-const std::vector<Platform>& platforms() {
-  static const std::vector<Platform> all = {
-#if PSFLIP_HAS_GPU
-    {"gpu", gpu::devices, gpu::make_numbers},
-#endif
-#if PSFLIP_HAS_CPU
-    {"cpu", cpu::devices, cpu::make_numbers},
-#endif
-  };
+const auto& platforms() {
+  static const auto all = PSFLIP_PLATFORMS(make_numbers);
   return all;
 }
 
 struct Options {
-  std::string generator = "minstd";
+  NumbersRequest request;
   std::string variant = "right";
   std::string seeding = "mixed";
   std::string pack = "raw";
-  std::int64_t streams = 1;
-  std::int64_t seed = 1;
   std::optional<std::int64_t> count;
   std::string device = "auto";
 };
-
-const std::map<std::string, Source> sources = {{"minstd", Source::minstd},
-                                               {"parisi-rapuano", Source::parisi_rapuano},
-                                               {"mt19937", Source::mt19937},
-                                               {"philox", Source::philox}};
 
 void declare(CommandLine& line, Options& options) {
   const auto text = [&](const std::string& name, auto& value, const std::string& type, const std::string& help) {
     return line.option(name, value, help).type(type);
   };
-  text("--generator", options.generator, "G", "minstd, parisi-rapuano, mt19937 or philox (minstd).")
+  NumbersRequest& request = options.request;
+  text("--generator", request.generator, "G", "minstd, parisi-rapuano, mt19937 or philox (minstd).")
       .check(one_of({"minstd", "parisi-rapuano", "mt19937", "philox"}));
   text("--variant", options.variant, "right|poster", "poster: parisi-rapuano as the poster at GTC 2015 has it, wrong.")
       .check(one_of({"right", "poster"}));
@@ -68,25 +52,11 @@ void declare(CommandLine& line, Options& options) {
   text("--pack", options.pack, "raw|halves",
        "raw: every number as it is, MINSTD's with 31 bits. halves: MINSTD's upper 16 bits, of two numbers together.")
       .check(one_of({"raw", "halves"}));
-  text("--streams", options.streams, "N", "Streams, 1 to 16777216 (1).").check(whole_number(1, 1 << 24));
-  text("--seed", options.seed, "S", "Seed of all streams (1).").check(whole_number(0));
+  text("--streams", request.streams, "N", "Streams, 1 to 16777216 (1).").check(whole_number(1, 1 << 24));
+  text("--seed", request.seed, "S", "Seed of all streams (1).").check(whole_number(0));
   text("--count", options.count, "C", "Numbers to write; without it they end when nobody reads them any more.")
       .check(whole_number(0));
   text("--device", options.device, "auto|cpu|gpu|N", "Where to draw: the best there is (auto), or GPU number N.");
-}
-
-/// Whether standard output took everything; not if its reader has gone.
-bool write_all(const void* data, std::size_t bytes) {
-  const char* position = static_cast<const char*>(data);
-  while (bytes > 0) {
-    const ssize_t written = write(STDOUT_FILENO, position, bytes);
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0 && errno == EPIPE) return false;
-    if (written < 0) throw std::runtime_error(std::string("cannot write to standard output: ") + std::strerror(errno));
-    position += written;
-    bytes -= static_cast<std::size_t>(written);
-  }
-  return true;
 }
 
 /// The steps 2k and 2k + 1 of `streams` MINSTD streams become step k: the upper 16 of 31 bits of each.
@@ -100,50 +70,37 @@ void pack_halves(const std::uint32_t* numbers, std::int64_t streams, std::vector
 }
 
 void work(const Options& options) {
-  Request request;
-  request.source = sources.at(options.generator);
-  if (options.variant == "poster") {
-    if (request.source != Source::parisi_rapuano)
-      throw InvalidInput("--variant poster: the poster's is parisi-rapuano, not " + options.generator);
-    request.source = Source::parisi_rapuano_poster;
-  }
-  const bool halves = options.pack == "halves";
-  if (halves && request.source != Source::minstd)
-    throw InvalidInput("--pack halves: only minstd has fewer than 32 bits, not " + options.generator);
-  request.seeding = options.seeding == "consecutive" ? Seeding::consecutive : Seeding::mixed;
-  request.streams = options.streams;
-  request.seed = static_cast<std::uint64_t>(options.seed);
+  NumbersRequest request = options.request;
+  request.consecutive_seeds = options.seeding == "consecutive";
+  const bool poster = options.variant == "poster", halves = options.pack == "halves";
+  if (poster && request.generator != "parisi-rapuano")
+    throw InvalidInput("--variant poster: the poster's is parisi-rapuano, not " + request.generator);
+  if (halves && request.generator != "minstd")
+    throw InvalidInput("--pack halves: only minstd has fewer than 32 bits, not " + request.generator);
+  if (poster) request.generator += "-poster";
   const Choice<MakeNumbers> choice = choose_device(platforms(), options.device);
   request.device = choice.device.index;
   if (isatty(STDOUT_FILENO)) throw InvalidInput("standard output is a terminal; send the numbers to a file or program");
 
-  std::signal(SIGPIPE, SIG_IGN);  // write() says EPIPE then
+  std::signal(SIGPIPE, SIG_IGN);  // fwrite() says EPIPE then
+  std::setvbuf(stdout, nullptr, _IONBF, 0);
   const std::unique_ptr<Numbers> numbers = choice.platform->make_simulation(request);
-  const std::int64_t per_step = request.streams, draws = halves ? 2 : 1;
-  const std::int64_t most = std::max(numbers->most_steps() / draws, std::int64_t{1});
-  std::vector<std::uint32_t> packed, collected;
-  std::int64_t left = options.count.value_or(std::numeric_limits<std::int64_t>::max());
-  while (left > 0) {
-    const std::int64_t steps = std::min(most, (left - 1) / per_step + 1);
-    const std::int64_t words = std::min(left, steps * per_step);
-    const std::uint32_t* data = nullptr;
-    if (!halves) {
-      data = numbers->next(steps);
-    } else {
-      // One call may be too small for two steps.
-      collected.clear();
-      for (std::int64_t done = 0; done < 2 * steps;) {
-        const std::int64_t now = std::min(numbers->most_steps(), 2 * steps - done);
-        const std::uint32_t* more = numbers->next(now);
-        collected.insert(collected.end(), more, more + now * per_step);
-        done += now;
-      }
-      packed.resize(static_cast<std::size_t>(steps * per_step));
-      pack_halves(collected.data(), per_step, packed);
+  const std::int64_t draws = halves ? 2 : 1, most = numbers->most_steps() / draws;
+  std::vector<std::uint32_t> packed;
+  for (std::int64_t left = options.count.value_or(std::numeric_limits<std::int64_t>::max()); left > 0;) {
+    const std::int64_t steps = std::min(most, (left - 1) / request.streams + 1);
+    const auto words = static_cast<std::size_t>(std::min(left, steps * request.streams));
+    const std::uint32_t* data = numbers->next(draws * steps);
+    if (halves) {
+      packed.resize(static_cast<std::size_t>(steps * request.streams));
+      pack_halves(data, request.streams, packed);
       data = packed.data();
     }
-    if (!write_all(data, 4 * static_cast<std::size_t>(words))) return;
-    left -= words;
+    if (std::fwrite(data, sizeof *data, words, stdout) != words) {
+      if (errno == EPIPE) return;  // the reader has gone
+      throw std::runtime_error(std::string("cannot write to standard output: ") + std::strerror(errno));
+    }
+    left -= static_cast<std::int64_t>(words);
   }
 }
 

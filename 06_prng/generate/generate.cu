@@ -15,19 +15,18 @@
 #include "06_prng/generators/philox.hpp"
 #include "06_prng/generators/poster.hpp"
 #include "app/invalid_input.hpp"
-#include "gpu/device.hpp"
 #include "gpu/device_buffer.hpp"
+#include "gpu/free_memory.hpp"
 #include "random/streams.hpp"
 
 namespace psflip::PSFLIP_PLATFORM {  // psflip::gpu and psflip::cpu: this file is compiled for both
 namespace {
 
-using prng::Request;
-using prng::Seeding;
+using prng::NumbersRequest;
 
 constexpr int block_threads = 128;
 constexpr std::int64_t most_steps_of_a_launch = 1 << 16;      // few streams are slow
-constexpr std::int64_t buffer_words = std::int64_t{1} << 22;  // 16 MiB, or one step if that is more
+constexpr std::int64_t buffer_words = std::int64_t{1} << 22;  // 16 MiB, or two steps if that is more
 
 /// MINSTD's state 1 + (number - 1) modulo 2^31 - 2: the number itself while it is one of the states.
 __device__ Minstd minstd_from(std::uint64_t number) { return Minstd::seeded(number - 1); }
@@ -51,13 +50,13 @@ __device__ void seed_badly(prng::ParisiRapuano, const States& states, std::int64
 __device__ void seed_badly(prng::Philox<>, const States&, std::int64_t, std::uint64_t) {}
 
 template <class Generator>
-__global__ void seed_streams(States states, std::uint64_t seed, Seeding seeding) {
+__global__ void seed_streams(States states, std::uint64_t seed, bool consecutive_seeds) {
   const std::int64_t id = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
   if (id >= states.count) return;
-  if (seeding == Seeding::mixed)
-    Generator::seed(states, id, stream_seed(seed, 0, id));
-  else
+  if (consecutive_seeds)
     seed_badly(Generator{}, states, id, seed + id);
+  else
+    Generator::seed(states, id, stream_seed(seed, 0, id));
 }
 
 /// numbers[step * streams + id] for `steps` steps from number n on, which belongs into `slot`.
@@ -74,11 +73,11 @@ __global__ void draw(std::uint32_t* numbers, States states, std::uint64_t seed, 
 template <class Generator>
 class NumbersOf : public prng::Numbers {
  public:
-  explicit NumbersOf(const Request& request)
+  explicit NumbersOf(const NumbersRequest& request)
       : request_(request), numbers_(static_cast<std::size_t>(most_steps() * request.streams)), host_(numbers_.size()) {
     states_ = DeviceBuffer<std::uint32_t>(static_cast<std::size_t>(std::max(Generator::words, 1) * request.streams));
     if (Generator::words > 0) {
-      seed_streams<Generator><<<blocks(), block_threads>>>(states(), request_.seed, request_.seeding);
+      seed_streams<Generator><<<blocks(), block_threads>>>(states(), request_.seed, request_.consecutive_seeds);
       CHECK_CUDA(cudaGetLastError());
       CHECK_CUDA(cudaDeviceSynchronize());
     }
@@ -96,50 +95,41 @@ class NumbersOf : public prng::Numbers {
   }
 
   std::int64_t most_steps() const override {
-    return std::clamp(buffer_words / request_.streams, std::int64_t{1}, most_steps_of_a_launch);
+    return std::clamp(buffer_words / request_.streams, std::int64_t{2}, most_steps_of_a_launch);
   }
 
  private:
   unsigned blocks() const { return static_cast<unsigned>((request_.streams - 1) / block_threads + 1); }
   States states() { return {states_.data(), request_.streams}; }
 
-  Request request_;
+  NumbersRequest request_;
   DeviceBuffer<std::uint32_t> states_, numbers_;
   std::vector<std::uint32_t> host_;
   std::int64_t drawn_ = 0;
 };
 
 template <class Generator>
-std::unique_ptr<prng::Numbers> make(const Request& request) {
-  if (Generator::words == 0 && request.seeding == Seeding::consecutive)
+std::unique_ptr<prng::Numbers> make(const NumbersRequest& request) {
+  if (Generator::words == 0 && request.consecutive_seeds)
     throw InvalidInput("--seeding consecutive: philox has no state that could be seeded badly");
   // The states, and the buffer twice: on the CPU path the device's memory is the host's.
   const double needed = 4 * static_cast<double>(request.streams) * Generator::words +
-                        8 * static_cast<double>(std::max(request.streams, buffer_words));
-  const std::size_t free = free_memory(request.device);
-  if (needed > static_cast<double>(free))
-    throw InvalidInput("--streams is " + std::to_string(request.streams) + ": " + std::to_string(Generator::words) +
-                       " words of state each are more than the " + std::to_string(free) + " bytes free on the device");
+                        8 * static_cast<double>(std::max(2 * request.streams, buffer_words));
   CHECK_CUDA(cudaSetDevice(request.device));
+  refuse_more_than_there_is(needed, "--streams " + std::to_string(request.streams));
   return std::make_unique<NumbersOf<Generator>>(request);
 }
 
 }  // namespace
 
-std::unique_ptr<prng::Numbers> make_numbers(const Request& request) {
-  switch (request.source) {
-    case prng::Source::minstd:
-      return make<prng::Minstd>(request);
-    case prng::Source::parisi_rapuano:
-      return make<prng::ParisiRapuano>(request);
-    case prng::Source::mt19937:
-      return make<prng::Mt19937>(request);
-    case prng::Source::philox:
-      return make<prng::Philox<>>(request);
-    case prng::Source::parisi_rapuano_poster:
-      return make<prng::PosterParisiRapuano>(request);
-  }
-  throw InvalidInput("a source that was not listed");
+std::unique_ptr<prng::Numbers> make_numbers(const NumbersRequest& request) {
+  const std::string& generator = request.generator;
+  if (generator == "minstd") return make<prng::Minstd>(request);
+  if (generator == "parisi-rapuano") return make<prng::ParisiRapuano>(request);
+  if (generator == "parisi-rapuano-poster") return make<prng::PosterParisiRapuano>(request);
+  if (generator == "mt19937") return make<prng::Mt19937>(request);
+  if (generator == "philox") return make<prng::Philox<>>(request);
+  throw InvalidInput(generator + ": there is no such generator");
 }
 
 }  // namespace psflip::PSFLIP_PLATFORM

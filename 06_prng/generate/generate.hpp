@@ -3,27 +3,17 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 
 namespace psflip::prng {
 
-enum class Source {
-  minstd,
-  parisi_rapuano,
-  mt19937,
-  philox,
-  parisi_rapuano_poster,  ///< as the poster at GTC 2015 has it: wrong
-};
-
-/// How streams begin.
-enum class Seeding {
-  mixed,        ///< stream `id` from stream_seed(seed, 0, id), by the contract (random/streams.hpp)
-  consecutive,  ///< stream `id` from the number seed + id: MINSTD has it as its state (modulo 2^31 - 2, from 1),
-                ///< MT19937 as its seed (modulo 2^32), and Parisi-Rapuano's history is what that MINSTD draws. Badly.
-};
-
-struct Request {
-  Source source = Source::minstd;
-  Seeding seeding = Seeding::mixed;
+struct NumbersRequest {
+  /// minstd, parisi-rapuano, mt19937, philox; or parisi-rapuano-poster, as the poster at GTC 2015 has it: wrong.
+  std::string generator = "minstd";
+  /// Stream `id` begins from stream_seed(seed, 0, id), by the contract (random/streams.hpp), or badly, from the number
+  /// seed + id: MINSTD has it as its state (modulo 2^31 - 2, from 1), MT19937 as its seed (modulo 2^32), and
+  /// Parisi-Rapuano's history is what that MINSTD draws.
+  bool consecutive_seeds = false;
   std::int64_t streams = 1;  ///< 1 to 2^24
   std::uint64_t seed = 1;
   int device = 0;
@@ -36,13 +26,13 @@ class Numbers {
   /// The next `steps` numbers of every stream, at most most_steps(): number k of stream id is the result's element
   /// k * streams + id. The result is good until the next call.
   virtual const std::uint32_t* next(std::int64_t steps) = 0;
-  /// How many steps fit into its buffer.
+  /// How many steps fit into its buffer: 2 or more.
   virtual std::int64_t most_steps() const = 0;
 };
 
 /// Throws InvalidInput if the states need more memory than the device has, or for Philox with consecutive seeds, which
 /// would have to be those of a state.
-using MakeNumbers = std::unique_ptr<Numbers>(const Request& request);
+using MakeNumbers = std::unique_ptr<Numbers>(const NumbersRequest& request);
 
 }  // namespace psflip::prng
 

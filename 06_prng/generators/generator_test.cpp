@@ -427,7 +427,7 @@ struct Slipping : Philox<> {
 };
 
 /// MINSTD with another multiplier, a sum that is not folded, or states that are not put back.
-template <std::uint32_t multiplier, bool folded, bool stored>
+template <std::uint32_t factor, bool folded, bool stored>
 struct Lehmer : Minstd {
   template <int s>
   class Streams {
@@ -437,7 +437,7 @@ struct Lehmer : Minstd {
     Words<s> draw() {
       Words<s> draws;
       for (int k = 0; k < s; ++k) {
-        const std::uint64_t product = std::uint64_t{multiplier} * state_.of[k];
+        const std::uint64_t product = std::uint64_t{factor} * state_.of[k];
         const auto sum = static_cast<std::uint32_t>((product & 0x7fffffff) + (product >> 31));
         state_.of[k] = folded ? (sum & 0x7fffffff) + (sum >> 31) : sum & 0x7fffffff;
         draws.of[k] = state_.of[k] - 1;
@@ -617,17 +617,8 @@ TEST(Turn, IsTheModulus) {
 
 // ---- In kernels
 
-using Platform = psflip::Platform<RunTask>;
-
-const std::vector<Platform>& platforms() {
-  static const std::vector<Platform> all = {
-#if PSFLIP_HAS_GPU
-    {"gpu", gpu::devices, gpu::run_task},
-#endif
-#if PSFLIP_HAS_CPU
-    {"cpu", cpu::devices, cpu::run_task},
-#endif
-  };
+const auto& platforms() {
+  static const auto all = PSFLIP_PLATFORMS(run_task);
   return all;
 }
 

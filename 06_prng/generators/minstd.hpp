@@ -1,4 +1,5 @@
-/// MINSTD for s streams at once: one word of state each, and one multiplication.
+/// MINSTD for s streams at once, in the form of this stage's generators: one word of state each, and one
+/// multiplication.
 #pragma once
 
 #include "06_prng/generators/generator.hpp"
@@ -6,16 +7,8 @@
 
 namespace psflip::prng {
 
-struct Minstd {
-  static constexpr int words = psflip::Minstd::words;
-  static constexpr int history = psflip::Minstd::history;
-
-  static constexpr double bytes(double draws) { return psflip::Minstd::bytes(draws); }
-
-  PSFLIP_HOST_DEVICE static void seed(const States& states, std::int64_t id, std::uint64_t stream_seed) {
-    psflip::Minstd::seed(states, id, stream_seed);
-  }
-
+/// words, history, bytes and seed are those of one stream.
+struct Minstd : psflip::Minstd {
   template <int s>
   class Streams {
    public:

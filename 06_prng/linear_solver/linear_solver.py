@@ -11,7 +11,6 @@ folder, so an interrupted call is continued by calling again; what is there is n
 M. Lupo Pasini, Monte Carlo Linear Solvers in CUDA (Profugus).
 """
 
-import argparse
 import datetime
 import itertools
 import json
@@ -26,9 +25,10 @@ sys.path.insert(0, __file__.rsplit("/", 3)[0] + "/common/tools")
 import table
 from build import build_if_configured
 from options import Parser, some_of
+from own_tool import add_common_options, build_warning, draw_or_say, kept_result, table_of
 from plots import save, subplots
 from results import read_result
-from stages import ROOT, Failure, last_line, progress, run_tool
+from stages import Failure, last_line, progress, run_tool
 
 FORMAT = "psFlip linear solver, version 1"
 NAME = "linear_solver"
@@ -126,16 +126,7 @@ class Run:
     base: str = ""  # the variant that its time is compared with
 
 
-def both(systems, variants, base, common):
-    """A row a system and variant. variants: {name: options}."""
-    return [
-        Run(system, name, common(system) | options, base) for system in systems for name, options in variants.items()
-    ]
-
-
 def runs_of(experiment, size):
-    flat = ("1D", "2D")
-
     def adjoint(system):
         return {"matrix": size.systems[system], "histories": size.walks, "repetitions": size.repetitions}
 
@@ -149,50 +140,48 @@ def runs_of(experiment, size):
     def fixed(system):
         return adjoint(system) | {"histories": size.fixed}
 
-    if experiment == "a":
-        batched = {
-            "XORWOW, subsequences, batches of 5": SEEDINGS["XORWOW, subsequences"] | {"batch": 5},
-            "Philox, batches of 5": {"generator": "philox", "batch": 5},
-        }
-        fewer = [
-            Run(system, "Philox, fewer walks", adjoint(system) | {"generator": "philox", "histories": walks})
-            for system, walks in size.fewer.items()
-        ]
-        return both(flat, SEEDINGS | batched, "XORWOW, subsequences", adjoint) + fewer
-    if experiment == "b":
-        loads = ["plain", "ldg-h", "ldg-p", "ldg-w", "ldg-index", "ldg-all", "restricted"]
-        return both(flat, {load: {"load": load} for load in loads}, "plain", with_h)
-    if experiment == "c":
-        return both(flat, {layout: {"layout": layout} for layout in ("arrays", "structs")}, "arrays", with_h)
-    if experiment == "d":
-        maps = {
-            "a thread an entry": "entry",
-            "a thread a walk, atomics": "history-atomic",
-            "a thread a walk, one reduction": "history-reduced",
-        }
-        return both(flat, {name: {"map": value} for name, value in maps.items()}, "a thread an entry", forward)
-    if experiment == "e":
-        caching = {"-dlcm=ca, plain": "plain", "-dlcm=cg": "cg", "-dlcm=cv": "cv"}
-        return both(flat, {name: {"load": load} for name, load in caching.items()}, "-dlcm=ca, plain", with_h)
-    if experiment == "f":
-        ends = {"cutoff 1e-9": {"cutoff": 1e-9}, f"{size.steps:,} steps": {"cutoff": 0, "max-steps": size.steps}}
-        return both(flat, ends, f"{size.steps:,} steps", fixed)
+    def compared(system):
+        return adjoint(system) | {"histories": size.compared[system], "compare": True}
+
     if experiment == "puzzle":
-        matrix = size.systems["2D"]
         return [
-            Run("2D", name, {"matrix": matrix, "histories": walks, "seed": SEED + k * SEED_STEP} | options)
+            Run("2D", name, {"matrix": size.systems["2D"], "histories": walks, "seed": SEED + k * SEED_STEP} | options)
             for walks, seeds in size.puzzle.items()
             for name, options in SEEDINGS.items()
             for k in range(seeds)
         ]
-    return [
-        Run(
-            system,
-            "compared",
-            {"matrix": size.systems[system], "histories": walks, "compare": True, "repetitions": size.repetitions},
-        )
-        for system, walks in size.compared.items()
+    batched = {
+        "XORWOW, subsequences, batches of 5": SEEDINGS["XORWOW, subsequences"] | {"batch": 5},
+        "Philox, batches of 5": {"generator": "philox", "batch": 5},
+    }
+    loads = ("plain", "ldg-h", "ldg-p", "ldg-w", "ldg-index", "ldg-all", "restricted")
+    maps = {
+        "a thread an entry": {"map": "entry"},
+        "a thread a walk, atomics": {"map": "history-atomic"},
+        "a thread a walk, one reduction": {"map": "history-reduced"},
+    }
+    caching = {"-dlcm=ca, plain": {"load": "plain"}, "-dlcm=cg": {"load": "cg"}, "-dlcm=cv": {"load": "cv"}}
+    fixed_steps = f"{size.steps:,} steps"
+    ends = {"cutoff 1e-9": {"cutoff": 1e-9}, fixed_steps: {"cutoff": 0, "max-steps": size.steps}}
+    variants, base, common = {
+        "a": (SEEDINGS | batched, "XORWOW, subsequences", adjoint),
+        "b": ({load: {"load": load} for load in loads}, "plain", with_h),
+        "c": ({layout: {"layout": layout} for layout in ("arrays", "structs")}, "arrays", with_h),
+        "d": (maps, "a thread an entry", forward),
+        "e": (caching, "-dlcm=ca, plain", with_h),
+        "f": (ends, fixed_steps, fixed),
+        "comparison": ({"compared": {}}, "", compared),
+    }[experiment]
+    systems = size.compared if experiment == "comparison" else ("1D", "2D")
+    runs = [
+        Run(system, name, common(system) | options, base) for system in systems for name, options in variants.items()
     ]
+    if experiment == "a":
+        runs += [
+            Run(system, "Philox, fewer walks", adjoint(system) | {"generator": "philox", "histories": walks})
+            for system, walks in size.fewer.items()
+        ]
+    return runs
 
 
 def call(program, options, device):
@@ -212,15 +201,15 @@ def call(program, options, device):
     return json.loads(done.stdout)
 
 
-def read(file):
-    """The results in a file, or None if there are none."""
-    return read_result(file, FORMAT) if file.exists() else None
-
-
 def measure(options):
     size = QUICK if options.quick else FULL
     file = options.output / f"{NAME}.json"
-    all_results = read(file) or {"format": FORMAT, "quick": options.quick, "device": None, "experiments": {}}
+    all_results = kept_result(file, FORMAT) or {
+        "format": FORMAT,
+        "quick": options.quick,
+        "device": None,
+        "experiments": {},
+    }
     if all_results["quick"] != options.quick:
         raise Failure(f"{file} has {'' if all_results['quick'] else 'no '}quick results; take another --output")
     for experiment in options.experiments:
@@ -272,51 +261,30 @@ def experiment_table(result, experiment):
     """A row a variant, with its base's time over its own, as a ratio: more than 1 is faster."""
     rows = [row for row in result["experiments"][experiment]["rows"] if "refused" not in row["result"]]
     times = {(row["system"], row["variant"]): seconds(row) for row in rows}
-    headings = [
-        "system",
-        "variant",
-        "walks",
-        "steps a walk",
-        "set-up, s",
-        "generator, s",
-        "walks, s",
-        "x as fast",
-        "report: x as fast",
-        "residual",
-        "known",
-        "true error",
-        "expected error",
-    ]
-    if experiment == "a":
-        headings.append("chi²/dof of draws 1, 2")
-    if experiment == "f":
-        headings.insert(4, "known steps")
-    body = []
-    for row in rows:
-        found = row["result"]
-        base = times.get((row["system"], row["base"]))
-        line = [
-            row["system"],
-            row["variant"],
-            f"{found['request']['histories']:,}",
-            f"{found['steps_per_history']:,.1f}",
-            small(found["seconds"]["setup"]),
-            small(found["seconds"]["generator"]),
-            small(found["seconds"]["kernel"]),
-            f"{base / seconds(row):.2f}" if base and seconds(row) else "-",
-            REPORT_RATIOS.get((experiment, row["system"], row["variant"]), NOT_STATED),
-            small(found["residual"]),
-            known_residual(row),
-            small(found["error"]),
-            small(found["expected_error"]),
-        ]
-        if experiment == "a":
-            line.append(f"{found['pair_chi_squared']:.1f}")
-        if experiment == "f":
-            full = found["system"]["matrix"] == FULL.systems[row["system"]]
-            line.insert(4, KNOWN_STEPS.get((row["system"], row["variant"]), "-") if full else "-")
-        body.append(line)
-    return table.as_markdown(headings, body, [False, False] + [True] * (len(headings) - 2))
+
+    def line(row):
+        found, base = row["result"], times.get((row["system"], row["base"]))
+        full = found["system"]["matrix"] == FULL.systems[row["system"]]
+        known_steps = KNOWN_STEPS.get((row["system"], row["variant"]), "-") if full else "-"
+        return {
+            "system": row["system"],
+            "variant": row["variant"],
+            "walks": f"{found['request']['histories']:,}",
+            "steps a walk": f"{found['steps_per_history']:,.1f}",
+            **({"known steps": known_steps} if experiment == "f" else {}),
+            "set-up, s": small(found["seconds"]["setup"]),
+            "generator, s": small(found["seconds"]["generator"]),
+            "walks, s": small(found["seconds"]["kernel"]),
+            "x as fast": f"{base / seconds(row):.2f}" if base and seconds(row) else "-",
+            "report: x as fast": REPORT_RATIOS.get((experiment, row["system"], row["variant"]), NOT_STATED),
+            "residual": small(found["residual"]),
+            "known": known_residual(row),
+            "true error": small(found["error"]),
+            "expected error": small(found["expected_error"]),
+            **({"chi²/dof of draws 1, 2": f"{found['pair_chi_squared']:.1f}"} if experiment == "a" else {}),
+        }
+
+    return table_of(list(map(line, rows)), texts=2)
 
 
 def puzzle_lines(result):
@@ -354,57 +322,43 @@ def puzzle_table(result):
         for row in result["experiments"]["puzzle"]["rows"]
         if "refused" not in row["result"]
     }
-    headings = [
-        "streams",
-        "chi²/dof of draws 1, 2",
-        *(f"true error, {count:,} walks" for count in walks),
-        "slope",
-        f"true / expected error, {walks[-1]:,}",
-    ]
     body = []
     for variant, line in lines.items():
-        last = line.get(walks[-1])
+        last, errors = line.get(walks[-1]), {count: f"{error:.2e}" for count, (error, _) in line.items()}
         body.append(
-            [
-                variant,
-                f"{chi[variant]:.1f}",
-                *(f"{line[count][0]:.2e}" if count in line else "-" for count in walks),
-                f"{slope(line):.2f}" if slope(line) is not None else "-",
-                f"{last[0] / last[1]:.1f}" if last else "-",
-            ]
+            {
+                "streams": variant,
+                "chi²/dof of draws 1, 2": f"{chi[variant]:.1f}",
+                **{f"true error, {count:,} walks": errors.get(count, "-") for count in walks},
+                "slope": "-" if slope(line) is None else f"{slope(line):.2f}",
+                f"true / expected error, {walks[-1]:,}": f"{last[0] / last[1]:.1f}" if last else "-",
+            }
         )
-    return table.as_markdown(headings, body, [False] + [True] * (len(headings) - 1))
+    return table_of(body)
 
 
 def comparison_table(result):
-    headings = ["system", "method", "runs on", "iterations or steps", "seconds", "true error", "x as fast as the walks"]
     methods = {"richardson": "Neumann series", "conjugate-gradients": "conjugate gradients"}
+    headings = ["system", "method", "runs on", "iterations or steps", "seconds", "true error", "x as fast as the walks"]
     body = []
     for row in result["experiments"]["comparison"]["rows"]:
-        found = row["result"]
+        found, system = row["result"], row["system"]
         if "refused" in found:
             continue
-        walks = seconds(row)
+        walks, error = seconds(row), f"{found['error']:.2e}" if found["error"] else "-"
+        method = f"{found['request']['histories']:,} walks"
         body.append(
-            [
-                row["system"],
-                f"{found['request']['histories']:,} walks",
-                found["device"]["platform"].upper(),
-                f"{found['steps']:,}",
-                small(walks),
-                f"{found['error']:.2e}" if found["error"] else "-",
-                "1",
-            ]
+            [system, method, found["device"]["platform"].upper(), f"{found['steps']:,}", small(walks), error, "1"]
         )
         for rival in found["compare"]:
-            line = [row["system"], methods[rival["solver"]], rival["platform"].upper()]
+            line = [system, methods[rival["solver"]], rival["platform"].upper()]
             if "left_out" in rival:
                 line += ["-", "-", "-", rival["left_out"]]
             else:
                 faster = f"{walks / rival['seconds']:,.0f}" if rival["seconds"] > 0 else "-"
                 line += [f"{rival['iterations']:,}", f"{rival['seconds']:.2e}", f"{rival['error']:.2e}", faster]
             body.append(line)
-    return table.as_markdown(headings, body, [False] * 3 + [True] * 4)
+    return table_of([dict(zip(headings, line)) for line in body], texts=3)
 
 
 def remarks(result, experiment):
@@ -413,7 +367,7 @@ def remarks(result, experiment):
     text = f"On {result['device']['name']}, {max(row['date'] for row in there)}: `06_prng/linear_solver/linear_solver.py --experiments {experiment}"
     text += " --quick`. Toy sizes, of which the times mean nothing." if result["quick"] else "`."
     for kind in sorted({row["result"]["build_type"] for row in there} - {"release"}):
-        text += f" {kind.upper()} build: the times mean nothing."
+        text += build_warning(kind)
     systems = {row["system"]: row["result"]["system"]["matrix"] for row in there}
     text += " " + "; ".join(f"{name}: `{matrix}`" for name, matrix in systems.items()) + "."
     for reason, rows in itertools.groupby(
@@ -490,7 +444,6 @@ def parse_options(arguments):
         help="only these (all)",
     )
     add("--quick", action="store_true", help="toy sizes: shows in seconds that everything runs")
-    add("--device", default="auto", help="auto, cpu, gpu, or the number of a GPU")
     add(
         "--output",
         type=Path,
@@ -499,7 +452,7 @@ def parse_options(arguments):
         help=f"folder of {NAME}.json and {NAME}.svg, for instance common/results/h200",
     )
     add("--draw", action="store_true", help="print and draw what is there, run nothing")
-    add("--build-dir", type=Path, default=ROOT / "build", help=argparse.SUPPRESS)
+    add_common_options(parser)
     options = parser.parse_args(arguments)
     options.experiments = list(dict.fromkeys(options.experiments))
     options.program = options.build_dir / "06_prng/linear_solver/linear_solver"
@@ -514,19 +467,14 @@ def main(arguments):
     options = parse_options(arguments)
     if not options.draw:
         build_if_configured(options.build_dir, "linear_solver")
-    result = read(options.output / f"{NAME}.json") if options.draw else measure(options)
+    result = kept_result(options.output / f"{NAME}.json", FORMAT) if options.draw else measure(options)
     if not result:
         raise Failure(f"{options.output} has no {NAME}.json")
     shown = [experiment for experiment in options.experiments if experiment in result["experiments"]]
     for experiment in shown:
         print(f"## {experiment}: {EXPERIMENTS[experiment]}\n\n{as_text(result, experiment)}\n")
     if "puzzle" in shown:
-        try:
-            draw(result, options.output / f"{NAME}.svg")
-        except Failure as failure:  # no matplotlib
-            if options.draw:
-                raise
-            print(f"linear_solver: no picture: {failure}; then call with --draw", file=sys.stderr)
+        draw_or_say(draw, result, options.output / f"{NAME}.svg", asked=options.draw)
     return 0
 
 

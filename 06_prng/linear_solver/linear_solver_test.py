@@ -1,15 +1,12 @@
 """Tests of linear_solver.py: python3 -m unittest linear_solver_test. common/test runs them."""
 
-import contextlib
 import importlib.util
-import io
 import json
-import tempfile
 import unittest
-from pathlib import Path
 
 import linear_solver
 from stages import Failure
+from test.own_program import WithProgram
 
 # Stands in for the program. A walk costs 1 us, half of that with --load ldg-p and a quarter with --layout structs. The
 # true error is 10 / sqrt(walks), and no less than 0.01 with consecutive seeds. It is called hundreds of times: hence -S,
@@ -54,36 +51,22 @@ print(json.dumps({
 """
 
 
-class LinearSolver(unittest.TestCase):
+class LinearSolver(WithProgram):
+    tool, program, text = linear_solver, "06_prng/linear_solver/linear_solver", FAKE
+
     def setUp(self):
-        folder = tempfile.TemporaryDirectory(prefix="psFlip test ")  # a space, as in many people's paths
-        self.addCleanup(folder.cleanup)
-        self.folder = Path(folder.name)
-        self.stage = self.folder / "06_prng/linear_solver"
-        self.stage.mkdir(parents=True)
-        program = self.stage / "linear_solver"
-        program.write_text(FAKE)
-        program.chmod(0o755)
+        super().setUp()
         self.output = self.folder / "results"
 
     def run_tool(self, *arguments, quick=True):
-        output = io.StringIO()
-        mode = ["--quick"] if quick else []
-        with contextlib.redirect_stdout(output), contextlib.redirect_stderr(io.StringIO()):
-            call = ["--build-dir", str(self.folder), "--output", str(self.output), *mode, *arguments]
-            self.assertEqual(linear_solver.main(call), 0)
-        return output.getvalue()
+        return super().run_tool("--output", str(self.output), *(["--quick"] if quick else []), *arguments)
 
     def calls(self):
-        file = self.stage / "calls"
-        return [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
+        return list(map(json.loads, super().calls()))
 
     def table(self, experiment):
-        """The Markdown table of an experiment: (system or streams, variant) -> heading -> cell."""
-        lines = linear_solver.markdown(self.output, experiment).splitlines()
-        cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if line.startswith("|")]
-        self.assertEqual(len(set(map(len, cells))), 1)
-        return {tuple(line[:2]): dict(zip(cells[0], line)) for line in cells[2:]}
+        lines = self.cells(linear_solver.markdown(self.output, experiment))
+        return {(line["system"], line["variant"]): line for line in lines}
 
     def test_all_experiments(self):
         text = self.run_tool()
@@ -180,14 +163,12 @@ class LinearSolver(unittest.TestCase):
             self.run_tool()
 
     def test_bad_calls(self):
-        for arguments, message in (
+        self.refuses(
             (["--experiments", "a,z"], "z; allowed are a, b"),
             (["--device", "9"], "no such device"),
             (["--draw"], "has no linear_solver.json"),
             (["--frob"], "--frob"),
-        ):
-            with self.subTest(arguments), self.assertRaisesRegex(Failure, message):
-                self.run_tool(*arguments)
+        )
         with self.assertRaisesRegex(Failure, "not built"):
             linear_solver.main(["--build-dir", str(self.folder / "elsewhere"), "--output", str(self.output)])
         with self.assertRaisesRegex(Failure, "output"):

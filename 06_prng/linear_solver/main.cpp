@@ -1,7 +1,6 @@
 /// Solves A x = b by Monte Carlo, and says how good the answer is and what it cost.
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <iostream>
@@ -14,47 +13,20 @@
 #include "06_prng/linear_solver/report.hpp"
 #include "06_prng/linear_solver/systems/radius.hpp"
 #include "06_prng/linear_solver/systems/solve.hpp"
-#include "06_prng/linear_solver/walks/seeding.hpp"
 #include "06_prng/linear_solver/walks/walks.hpp"
 #include "app/command_line.hpp"
 #include "app/invalid_input.hpp"
 #include "app/output_file.hpp"
 #include "app/progress.hpp"
+#include "app/stopwatch.hpp"
 #include "gpu/platforms.hpp"
 
 namespace psflip::linear {
 namespace {
 
-using Walk = Outcome(const Tables&, const Scaled&, const Request&, int device);
-using Platform = psflip::Platform<Walk>;
-
-/// Best first: the GPU before the CPU.
-const std::vector<Platform>& platforms() {
-  static const std::vector<Platform> all = {
-#if PSFLIP_HAS_GPU
-    {"gpu", gpu::devices, gpu::walk},
-#endif
-#if PSFLIP_HAS_CPU
-    {"cpu", cpu::devices, cpu::walk},
-#endif
-  };
+const auto& platforms() {
+  static const auto all = PSFLIP_PLATFORMS(walker);
   return all;
-}
-
-using PairChiSquared = double(const Request&, std::int64_t streams, int device);
-
-PairChiSquared* pair_chi_squared(const std::string& platform) {
-#if PSFLIP_HAS_GPU
-  if (platform == "gpu") return gpu::pair_chi_squared;
-#endif
-#if PSFLIP_HAS_CPU
-  if (platform == "cpu") return cpu::pair_chi_squared;
-#endif
-  return nullptr;  // not reached: there are no other platforms
-}
-
-double seconds_since(std::chrono::steady_clock::time_point begin) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
 Radius checked_radius(const Csr& matrix, const Options& options, const std::string& what, const std::string& means) {
@@ -72,27 +44,24 @@ Radius checked_radius(const Csr& matrix, const Options& options, const std::stri
 }
 
 void add_rivals(const System& system, const Scaled& scaled, const std::vector<double>& exact, Result& result) {
-  const auto race = [&](const std::string& solver, const std::string& platform, Iteration& method) {
-    const std::optional<TimeToError> time = time_to_error(method, exact, result.error);
-    result.rivals.push_back({solver, platform, time, time ? "" : "the error was not reached"});
-  };
   const bool conjugate = symmetric(system.a);
-  const std::string richardson = "richardson", gradients = "conjugate-gradients", why = "the matrix is not symmetric";
-  race(richardson, "cpu", *make_richardson(scaled));
-  if (conjugate) {
-    race(gradients, "cpu", *make_conjugate_gradients(system));
-  } else {
-    result.rivals.push_back({gradients, "cpu", {}, why});
-  }
+  const auto race = [&](const std::string& platform, auto make_richardson, auto make_conjugate_gradients) {
+    const auto add = [&](const std::string& solver, std::unique_ptr<Iteration> method) {
+      const std::optional<TimeToError> time = time_to_error(*method, exact, result.error);
+      result.rivals.push_back({solver, platform, time, time ? "" : "the error was not reached"});
+    };
+    add("richardson", make_richardson());
+    if (conjugate) return add("conjugate-gradients", make_conjugate_gradients());
+    result.rivals.push_back({"conjugate-gradients", platform, {}, "the matrix is not symmetric"});
+  };
+  race(
+      "cpu", [&] { return make_richardson(scaled); }, [&] { return make_conjugate_gradients(system); });
 #if PSFLIP_HAS_CUSPARSE
-  if (result.device.platform == "gpu") {
-    race(richardson, "gpu", *gpu::make_richardson(scaled, result.device.index));
-    if (conjugate) {
-      race(gradients, "gpu", *gpu::make_conjugate_gradients(system, result.device.index));
-    } else {
-      result.rivals.push_back({gradients, "gpu", {}, why});
-    }
-  }
+  const int device = result.device.index;
+  if (result.device.platform == "gpu")
+    race(
+        "gpu", [&] { return gpu::make_richardson(scaled, device); },
+        [&] { return gpu::make_conjugate_gradients(system, device); });
 #endif
 }
 
@@ -128,15 +97,16 @@ void write_solution(OutputFile& file, const Outcome& outcome, const std::vector<
 
 void work(const Options& options) {
   const System system = make_system(options);
-  const auto begin = std::chrono::steady_clock::now();
+  const Stopwatch preparing;
   const Scaled scaled = linear::scaled(system);
   const bool forward = options.request.method == Method::forward;
   const Tables tables = linear::tables(forward ? scaled.h : transposed(scaled.h));
   Result result;
-  result.tables_seconds = seconds_since(begin);
+  result.tables_seconds = preparing.seconds();
   result.rows = system.a.rows;
   result.entries = system.a.begin.back();
-  const Choice<Walk> choice = choose_device(platforms(), options.device);
+  const Choice<const Walker> choice = choose_device(platforms(), options.device);
+  const Walker& walker = *choice.platform->make_simulation;
   result.device = choice.device;
   std::optional<OutputFile> output;
   if (options.output) output.emplace(*options.output);
@@ -147,13 +117,13 @@ void work(const Options& options) {
   result.radius = checked_radius(scaled.h, options, "rho(H)", "the series x = b + H b + H^2 b + ... diverges");
   result.second_moment =
       checked_radius(second_moment(tables.base), options, "rho(H^)", "the walks' variance is infinite");
-  const auto before_solution = std::chrono::steady_clock::now();
+  const Stopwatch solving;
   const std::vector<double> exact = solve_directly(system);
-  result.direct_seconds = seconds_since(before_solution);
+  result.direct_seconds = solving.seconds();
 
   const std::int64_t streams = std::clamp<std::int64_t>(options.request.histories, 1000, 10'000'000);
-  result.pair_chi_squared = pair_chi_squared(choice.platform->name)(options.request, streams, choice.device.index);
-  result.outcome = walk(*choice.platform->make_simulation, tables, scaled, options, choice.device.index);
+  result.pair_chi_squared = walker.pair_chi_squared(options.request, streams, choice.device.index);
+  result.outcome = walk(*walker.walk, tables, scaled, options, choice.device.index);
   result.residual = residual(scaled, result.outcome.x);
   result.error = relative_error(result.outcome.x, exact);
   result.expected_error = norm(result.outcome.standard_error) / norm(exact);

@@ -16,7 +16,7 @@ namespace {
 /// An option whose values are the names of an enumeration.
 template <class Enumeration>
 void declare_names(CommandLine& line, const std::string& option, Enumeration& value, const std::string& help) {
-  const std::vector<std::string>& all = names(value);
+  const std::vector<std::string>& all = names<Enumeration>;
   std::string type;
   for (const std::string& name : all) type += (type.empty() ? "" : "|") + name;
   const auto set = [&value, &all](const std::string& text) {

@@ -11,7 +11,7 @@ using Json = nlohmann::ordered_json;
 
 template <class Enumeration>
 const std::string& name(Enumeration value) {
-  return names(value)[static_cast<std::size_t>(value)];
+  return names<Enumeration>[static_cast<std::size_t>(value)];
 }
 
 template <class... Numbers>

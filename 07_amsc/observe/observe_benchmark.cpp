@@ -5,7 +5,6 @@
 
 #include <benchmark/benchmark.h>
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -15,6 +14,7 @@
 
 #include "app/command_line.hpp"
 #include "app/invalid_input.hpp"
+#include "app/stopwatch.hpp"
 #include "gpu/benchmark.hpp"
 #include "spin_glass/engine/platforms.hpp"
 #include "spin_glass/model/observables.hpp"
@@ -36,7 +36,6 @@ struct Options {
 struct Session {
   Options options;
   Choice choice;
-  Verdict verdict;
 
   // Two engines need not fit into the memory.
   std::unique_ptr<Simulation> simulation;
@@ -79,24 +78,16 @@ Simulation& prepare(Session& session, const Case& timed) {
 }
 
 void measure(benchmark::State& state, Session& session, const Case& timed) {
-  using Clock = std::chrono::steady_clock;
   const Simulation& simulation = prepare(session, timed);
   const auto& observing = dynamic_cast<const Observing&>(simulation);
   std::optional<Observables> found = observing.observe(timed.correlations);
   if (!found) throw InvalidInput("this engine cannot observe where the spins are");
-  double seconds = 0;
-  for ([[maybe_unused]] auto iteration : state) {
-    const auto begin = Clock::now();
+  const double seconds = time_iterations(state, [&] {
+    const Stopwatch watch;
     found = observing.observe(timed.correlations);
-    const double taken = std::chrono::duration<double>(Clock::now() - begin).count();
-    state.SetIterationTime(taken);
-    seconds += taken;
-  }
-  if (!agrees_with_host(simulation, timed, *found)) {
-    session.verdict.failed = true;
-    state.SkipWithError("wrong observables");
-    return;
-  }
+    return watch.seconds();
+  });
+  if (!agrees_with_host(simulation, timed, *found)) return fail(state, "wrong observables");
   state.counters["ms_per_sweep"] = session.seconds_per_sweep * 1e3;
   state.counters["sweeps"] = seconds / static_cast<double>(state.iterations()) / session.seconds_per_sweep;
 }
@@ -112,9 +103,7 @@ void register_benchmarks(Session& session) {
       for (const bool correlations : {false, true}) {
         timed.correlations = correlations;
         register_benchmark(timed.engine + "/correlations:" + std::to_string(correlations), options.repetitions, 0,
-                           [&session, timed](benchmark::State& state) {
-                             measure_or_report(state, session.verdict, [&] { measure(state, session, timed); });
-                           });
+                           [&session, timed](benchmark::State& state) { measure(state, session, timed); });
       }
     }
   }
@@ -129,10 +118,7 @@ void add_options(CommandLine& line, Options& options) {
       .check(whole_number(1));
   line.option("--samples-per-word", options.samples_per_word, "Samples that are bits of one word").delimiter(',');
   line.option("--sweeps", options.sweeps, "Sweeps to compare with").check(whole_number(1, 1 << 30));
-  line.option("--repetitions", options.repetitions, "Timed measurements of each kind").check(whole_number(1));
-  line.option("--device", options.device, "auto, cpu, gpu, or the number of a GPU");
-  line.footer("Options of Google Benchmark (--benchmark_format=json, --benchmark_filter=...) work too.");
-  line.allow_extras();
+  add_common_options(line, options.repetitions, options.device);
 }
 
 }  // namespace
@@ -144,14 +130,11 @@ int main(int argc, char** argv) {
   psflip::CommandLine line("Times a measurement of all samples, with and without the correlations of their overlaps.",
                            "observe_benchmark");
   add_options(line, session.options);
-  const int code = psflip::run_program(line, argc, argv, [&line, &session] {
-    psflip::initialise_google_benchmark(line);
+  return psflip::run_benchmarks(line, argc, argv, [&session] {
     session.choice = psflip::choose_device(platforms(), session.options.device);
     psflip::describe(stage(), session.choice.device);
     psflip::add_context("samples", std::to_string(session.options.problem.samples));
     psflip::add_context("replicas", std::to_string(session.options.problem.replicas));
     register_benchmarks(session);
-    psflip::run_benchmarks();
   });
-  return code == 0 && session.verdict.failed ? 1 : code;
 }

@@ -33,17 +33,8 @@ using spin_glass::State;
 using Couplings = std::vector<std::vector<Coupling>>;
 using testing::PrintToString;
 
-using Platform = psflip::Platform<ObserveState>;
-
-const std::vector<Platform>& platforms() {
-  static const std::vector<Platform> all = {
-#if PSFLIP_HAS_GPU
-    {"gpu", gpu::devices, gpu::observe_state},
-#endif
-#if PSFLIP_HAS_CPU
-    {"cpu", cpu::devices, cpu::observe_state},
-#endif
-  };
+const auto& platforms() {
+  static const auto all = PSFLIP_PLATFORMS(observe_state);
   return all;
 }
 

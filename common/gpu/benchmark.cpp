@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
@@ -12,6 +11,7 @@
 #include <utility>
 
 #include "app/invalid_input.hpp"
+#include "app/stopwatch.hpp"
 
 namespace psflip {
 namespace {
@@ -21,11 +21,11 @@ double host_copy_bandwidth(std::size_t bytes, int repetitions) {
   std::vector<char> to(bytes, 2);
   std::vector<double> seconds;
   for (int repetition = 0; repetition < repetitions; ++repetition) {
-    const auto begin = std::chrono::steady_clock::now();
+    const Stopwatch watch;
     std::memcpy(to.data(), from.data(), bytes);
     benchmark::DoNotOptimize(to.data());
     benchmark::ClobberMemory();
-    seconds.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+    seconds.push_back(watch.seconds());
   }
   std::nth_element(seconds.begin(), seconds.begin() + repetitions / 2, seconds.end());
   return 2 * static_cast<double>(bytes) / seconds[static_cast<std::size_t>(repetitions / 2)];
@@ -65,6 +65,7 @@ std::string build_type() {
 /// What add_context() said, in order.
 std::vector<std::pair<std::string, std::string>> context;
 bool table_for_people = true;
+bool something_failed = false;
 
 /// Why a run was given up, or nothing. Google Benchmark 1.8 gave the member another name.
 template <class Run>
@@ -129,40 +130,55 @@ class LineEach : public benchmark::BenchmarkReporter {
   std::size_t width_ = 0;
 };
 
+/// Registers a benchmark that reports what `measure` throws.
+auto* add(const std::string& name, std::function<void(benchmark::State&)> measure) {
+  const auto measure_or_report = [measure = std::move(measure)](benchmark::State& state) {
+    try {
+      measure(state);
+    } catch (const InvalidInput& refused) {
+      state.SkipWithError(refused.what());
+    } catch (const std::exception& error) {
+      fail(state, "failed: " + std::string(error.what()));
+    }
+  };
+  return benchmark::RegisterBenchmark(name.c_str(), measure_or_report)->UseManualTime()->Unit(benchmark::kMillisecond);
+}
+
+/// CLI11 took its own options; Google Benchmark takes its own out of the rest. Throws InvalidInput if any are left.
+void initialise_google_benchmark(const CommandLine& line) {
+  static std::string name;  // static: Google Benchmark keeps the pointer
+  name = line.program();
+  std::vector<std::string> rest = line.remaining();
+  table_for_people = std::ranges::none_of(
+      rest, [](const std::string& argument) { return argument.starts_with("--benchmark_format"); });
+  std::vector<char*> arguments{name.data()};
+  for (std::string& argument : rest) arguments.push_back(argument.data());
+  int count = static_cast<int>(arguments.size());
+  benchmark::Initialize(&count, arguments.data());
+  if (count > 1) throw InvalidInput(std::string("unknown option ") + arguments[1] + "; --help lists those there are");
+}
+
 }  // namespace
+
+void fail(benchmark::State& state, const std::string& message) {
+  something_failed = true;
+  state.SkipWithError(message.c_str());
+}
 
 bool Verdict::agrees(benchmark::State& state, const std::string& hash, const std::string& when) {
   if (expected.empty()) expected = hash;
   if (hash == expected) return true;
-  failed = true;
-  state.SkipWithError(("wrong bits " + when + " timing: hash " + hash + ", expected " + expected).c_str());
+  fail(state, "wrong bits " + when + " timing: hash " + hash + ", expected " + expected);
   return false;
-}
-
-void measure_or_report(benchmark::State& state, Verdict& verdict, const std::function<void()>& measure) {
-  try {
-    measure();
-  } catch (const InvalidInput& refused) {
-    state.SkipWithError(refused.what());
-  } catch (const std::exception& error) {
-    verdict.failed = true;
-    state.SkipWithError(("failed: " + std::string(error.what())).c_str());
-  }
 }
 
 void register_benchmark(const std::string& name, int repetitions, double min_time,
                         std::function<void(benchmark::State&)> measure) {
-  auto* registered = benchmark::RegisterBenchmark(name.c_str(), std::move(measure));
-  registered->UseManualTime()->Unit(benchmark::kMillisecond)->Repetitions(repetitions);
-  if (min_time > 0) {
-    registered->MinTime(min_time);
-  } else {
-    registered->Iterations(1);
-  }
+  auto* const added = add(name, std::move(measure))->Repetitions(repetitions);
+  min_time > 0 ? added->MinTime(min_time) : added->Iterations(1);
 }
 
-void register_copy_benchmark(const DeviceReport& device, std::size_t bytes, Verdict& verdict,
-                             std::function<void()> before) {
+void register_copy_benchmark(const DeviceReport& device, std::size_t bytes, std::function<void()> before) {
   const auto measure = [device, bytes, before = std::move(before)](benchmark::State& state) {
     before();
     const std::size_t beyond_caches = std::size_t{device.platform == "gpu" ? 1024U : 64U} << 20;
@@ -175,12 +191,7 @@ void register_copy_benchmark(const DeviceReport& device, std::size_t bytes, Verd
     state.counters["bytes"] = static_cast<double>(copied);
     state.counters["gb_per_s"] = bytes_per_second * 1e-9;
   };
-  benchmark::RegisterBenchmark(
-      "copy",
-      [measure, &verdict](benchmark::State& state) { measure_or_report(state, verdict, [&] { measure(state); }); })
-      ->UseManualTime()
-      ->Unit(benchmark::kMillisecond)
-      ->Iterations(1);
+  add("copy", measure)->Iterations(1);
 }
 
 void add_context(const std::string& name, const std::string& value) {
@@ -195,22 +206,22 @@ void describe(std::string_view stage, const DeviceReport& device) {
   add_context("build_type", build_type());
 }
 
-void initialise_google_benchmark(const CommandLine& line) {
-  static std::string name;  // static: Google Benchmark keeps the pointer
-  name = line.program();
-  std::vector<std::string> rest = line.remaining();
-  table_for_people = std::ranges::none_of(
-      rest, [](const std::string& argument) { return argument.starts_with("--benchmark_format"); });
-  std::vector<char*> arguments{name.data()};
-  for (std::string& argument : rest) arguments.push_back(argument.data());
-  int count = static_cast<int>(arguments.size());
-  benchmark::Initialize(&count, arguments.data());
-  if (count > 1) throw InvalidInput(std::string("unknown option ") + arguments[1] + "; --help lists those there are");
+void add_common_options(CommandLine& line, int& repetitions, std::string& device) {
+  line.option("--repetitions", repetitions, "Timed runs of each variant (" + std::to_string(repetitions) + ")")
+      .check(whole_number(1));
+  line.option("--device", device, "auto, cpu, gpu, or the number of a GPU");
+  line.footer("Options of Google Benchmark (--benchmark_format=json, --benchmark_filter=...) work too.");
+  line.allow_extras();
 }
 
-void run_benchmarks() {
-  LineEach lines;
-  benchmark::RunSpecifiedBenchmarks(table_for_people ? &lines : nullptr);
+int run_benchmarks(CommandLine& line, int argc, const char* const* argv, const std::function<void()>& prepare) {
+  const int code = run_program(line, argc, argv, [&] {
+    initialise_google_benchmark(line);
+    prepare();
+    LineEach lines;
+    benchmark::RunSpecifiedBenchmarks(table_for_people ? &lines : nullptr);
+  });
+  return code == 0 && something_failed ? 1 : code;
 }
 
 }  // namespace psflip

@@ -1,7 +1,5 @@
 #include "gpu/device.hpp"
 
-#include <algorithm>
-
 #include "gpu/device_buffer.hpp"
 #include "gpu/timer.hpp"
 
@@ -36,17 +34,9 @@ double copy_bandwidth(int device, std::size_t bytes, int repetitions) {
   CHECK_CUDA(cudaSetDevice(device));
   DeviceBuffer<unsigned char> source(bytes), target(bytes);
   CHECK_CUDA(cudaMemset(source.data(), 1, bytes));
-  Timer timer;
-  std::vector<double> seconds;
-  for (int i = 0; i < repetitions + 1; ++i) {
-    timer.start();
-    CHECK_CUDA(cudaMemcpyAsync(target.data(), source.data(), bytes, cudaMemcpyDeviceToDevice));
-    seconds.push_back(timer.stop());
-  }
-  seconds.erase(seconds.begin());  // the warm-up
-  const auto middle = seconds.begin() + static_cast<std::ptrdiff_t>(seconds.size() / 2);
-  std::nth_element(seconds.begin(), middle, seconds.end());
-  return 2 * static_cast<double>(bytes) / *middle;
+  return 2 * static_cast<double>(bytes) / median_seconds(repetitions, [&] {
+           CHECK_CUDA(cudaMemcpyAsync(target.data(), source.data(), bytes, cudaMemcpyDeviceToDevice));
+         });
 }
 
 }  // namespace psflip::PSFLIP_PLATFORM

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <utility>
+#include <vector>
 
 #include "gpu/check.hpp"
 
@@ -14,6 +15,7 @@ class DeviceBuffer {
  public:
   DeviceBuffer() = default;
   explicit DeviceBuffer(std::size_t count) : count_(count) { CHECK_CUDA(cudaMalloc(&data_, count * sizeof(T))); }
+  explicit DeviceBuffer(const std::vector<T>& values) : DeviceBuffer(values.size()) { copy_from_host(values.data()); }
   ~DeviceBuffer() { cudaFree(data_); }  // nothing can be done about an error here
   DeviceBuffer(DeviceBuffer&& other) noexcept { swap(other); }
   DeviceBuffer& operator=(DeviceBuffer&& other) noexcept {
@@ -28,6 +30,11 @@ class DeviceBuffer {
 
   void copy_from_host(const T* source) { CHECK_CUDA(cudaMemcpy(data_, source, bytes(), cudaMemcpyHostToDevice)); }
   void copy_to_host(T* target) const { CHECK_CUDA(cudaMemcpy(target, data_, bytes(), cudaMemcpyDeviceToHost)); }
+  std::vector<T> to_host() const {
+    std::vector<T> values(count_);
+    copy_to_host(values.data());
+    return values;
+  }
 
   void swap(DeviceBuffer& other) noexcept {
     std::swap(data_, other.data_);

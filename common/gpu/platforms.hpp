@@ -19,6 +19,21 @@ struct Platform {
   MakeSimulation* make_simulation;
 };
 
+/// A program's platforms, best first, as far as this build has them: a vector of Platform. `make` is a name that
+/// psflip::gpu and psflip::cpu both have.
+#if PSFLIP_HAS_GPU && PSFLIP_HAS_CPU
+#define PSFLIP_PLATFORMS(make) \
+  std::vector { PSFLIP_PLATFORM_OF(gpu, make), PSFLIP_PLATFORM_OF(cpu, make) }
+#elif PSFLIP_HAS_GPU
+#define PSFLIP_PLATFORMS(make) \
+  std::vector { PSFLIP_PLATFORM_OF(gpu, make) }
+#else
+#define PSFLIP_PLATFORMS(make) \
+  std::vector { PSFLIP_PLATFORM_OF(cpu, make) }
+#endif
+#define PSFLIP_PLATFORM_OF(kind, make) \
+  psflip::Platform<decltype(kind::make)> { #kind, kind::devices, &kind::make }
+
 /// A platform and one of its devices.
 template <class MakeSimulation>
 struct Choice {
@@ -26,7 +41,7 @@ struct Choice {
   DeviceReport device;
 };
 
-/// The host as the plain loops of stage 00 use it: one device, named after the processor.
+/// The host as the plain loops of the CPU reference use it: one device, named after the processor.
 std::vector<DeviceReport> reference_devices();
 
 /// Which of `all`, the devices of every platform, best first, answers to the wish. "auto": the first. "cpu", "gpu": the

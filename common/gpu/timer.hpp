@@ -1,5 +1,8 @@
 #pragma once
 
+#include <algorithm>
+#include <vector>
+
 #include "gpu/check.hpp"
 
 namespace psflip::PSFLIP_PLATFORM {
@@ -31,5 +34,21 @@ class Timer {
  private:
   cudaEvent_t start_ = nullptr, stop_ = nullptr;
 };
+
+/// Seconds that `work` takes on the current device: the median of so many runs, after one to warm up.
+template <class Work>
+double median_seconds(int repetitions, Work work) {
+  Timer timer;
+  std::vector<double> seconds;
+  for (int i = 0; i < repetitions + 1; ++i) {
+    timer.start();
+    work();
+    seconds.push_back(timer.stop());
+  }
+  seconds.erase(seconds.begin());
+  const auto middle = seconds.begin() + repetitions / 2;
+  std::nth_element(seconds.begin(), middle, seconds.end());
+  return *middle;
+}
 
 }  // namespace psflip::PSFLIP_PLATFORM

@@ -88,22 +88,17 @@ void report(benchmark::State& state, const Session& session, const Launch& launc
 void measure(benchmark::State& state, Session& session, const std::string& name, const Launch& launch) {
   Simulation* simulation = prepare(state, session, name, launch);
   if (!simulation) return;
-  double seconds = 0;
-  for ([[maybe_unused]] auto iteration : state) {
+  const double seconds = time_iterations(state, [&] {
     if (!session.options.unchecked) simulation->set_spins(session.start);
-    const double taken = simulation->advance(session.options.steps);
-    state.SetIterationTime(taken);
-    seconds += taken;
-  }
+    return simulation->advance(session.options.steps);
+  });
   if (!session.options.unchecked && !bits_agree(state, session, "after")) return;
   report(state, session, simulation->launch(), seconds);
 }
 
 void register_one(Session& session, const std::string& name, const Launch& launch) {
   register_benchmark(name, session.options.repetitions, session.options.min_time,
-                     [&session, name, launch](benchmark::State& state) {
-                       measure_or_report(state, session.verdict, [&] { measure(state, session, name, launch); });
-                     });
+                     [&session, name, launch](benchmark::State& state) { measure(state, session, name, launch); });
 }
 
 void register_benchmarks(Session& session) {
@@ -128,8 +123,7 @@ void register_benchmarks(Session& session) {
   }
   const auto size = static_cast<std::size_t>(options.size);
   const std::size_t widest = options.storages.empty() || std::ranges::count(options.storages, "int32") ? 4 : 1;
-  register_copy_benchmark(session.choice.device, size * size * widest, session.verdict,
-                          [&session] { session.simulation.reset(); });
+  register_copy_benchmark(session.choice.device, size * size * widest, [&session] { session.simulation.reset(); });
 }
 
 void describe_problem(const Options& options) {
@@ -149,14 +143,11 @@ void add_options(CommandLine& line, Options& options) {
   line.option("--block", options.blocks, "Spins along each side of the square of one thread").delimiter(',');
   line.option("--steps-per-pass", options.steps_per_pass, "Steps at most between reading and writing the lattice")
       .delimiter(',');
-  line.option("--repetitions", options.repetitions, "Timed runs of each launch shape").check(whole_number(1));
   line.option("--min-time", options.min_time, "Device seconds of a repetition at least, by repeating its run")
       .check(number(0));
-  line.option("--device", options.device, "auto, cpu, gpu, or the number of a GPU");
   line.option("--expect", options.expect, "Hash that the state must have after the steps");
   line.flag("--unchecked", options.unchecked, "To choose between shapes only: never restart, check no bits");
-  line.footer("Options of Google Benchmark (--benchmark_format=json, --benchmark_filter=...) work too.");
-  line.allow_extras();
+  add_common_options(line, options.repetitions, options.device);
 }
 
 }  // namespace
@@ -167,15 +158,12 @@ int main(int argc, char** argv) {
   Session session;
   psflip::CommandLine line("Times stage " + std::string(stage()) + " of the 2D majority model.", "majority_benchmark");
   add_options(line, session.options);
-  const int code = psflip::run_program(line, argc, argv, [&line, &session] {
-    psflip::initialise_google_benchmark(line);
+  return psflip::run_benchmarks(line, argc, argv, [&session] {
     session.verdict.expected = session.options.expect;
     session.choice = psflip::choose_device(platforms(), session.options.device);
     session.start = random_lattice(session.options.size, session.options.seed);
     psflip::describe(stage(), session.choice.device);
     describe_problem(session.options);
     register_benchmarks(session);
-    psflip::run_benchmarks();
   });
-  return code == 0 && session.verdict.failed ? 1 : code;
 }

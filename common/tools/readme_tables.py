@@ -7,7 +7,7 @@ In a README.md, of the repository, of common, or of a stage or a folder in it,
     anything here is replaced
     <!-- end table -->
 
-The first word is a folder of common/results, the rest is what to show of it:
+The first word is a folder of common/results, such as h200 or h200/words, the rest is what to show of it:
 
     comparison               all rows of comparison.json, as common/run --json writes it
     comparison 01 02         the rows of these stages

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
+#include <fstream>
 #include <limits>
 #include <memory>
 #include <new>
@@ -20,7 +21,7 @@
 namespace psflip::linear {
 namespace {
 
-/// CHOLMOD's workspace and settings, and what it made.
+/// CHOLMOD's workspace and settings.
 class Cholmod {
  public:
   Cholmod() {
@@ -31,13 +32,11 @@ class Cholmod {
   Cholmod(const Cholmod&) = delete;
   Cholmod& operator=(const Cholmod&) = delete;
 
-  auto owned(cholmod_sparse* matrix) {
-    const auto release = [this](cholmod_sparse* m) { cholmod_l_free_sparse(&m, &common_); };
-    return std::unique_ptr<cholmod_sparse, decltype(release)>(matrix, release);
-  }
-  auto owned(cholmod_dense* matrix) {
-    const auto release = [this](cholmod_dense* m) { cholmod_l_free_dense(&m, &common_); };
-    return std::unique_ptr<cholmod_dense, decltype(release)>(matrix, release);
+  /// What CHOLMOD made, to be freed by its own function.
+  template <class T>
+  auto owned(T* made, int (*free)(T**, cholmod_common*)) {
+    const auto release = [this, free](T* object) { free(&object, &common_); };
+    return std::unique_ptr<T, decltype(release)>(made, release);
   }
 
   cholmod_common* common() { return &common_; }
@@ -48,16 +47,17 @@ class Cholmod {
   cholmod_common common_;
 };
 
-/// An open file whose first line says that it is of the wanted format. CHOLMOD would also take files without that line,
-/// and make values for a file without any.
+/// A file of the wanted format, with as many entries as its size line says. CHOLMOD would also take a file without the
+/// first line, make values for one without any, take memory for whatever the size line says, lose it where a file ends
+/// too early, and not look for what comes too late.
 class File {
  public:
-  File(const std::string& path, const std::string& format) : path_(path), stream_(std::fopen(path.c_str(), "r")) {
-    if (!stream_) fail("cannot be opened");
+  File(const std::string& path, const std::string& format) : path_(path) {
+    std::ifstream text(path);
+    if (!text) fail("cannot be opened");
     std::string line;
-    for (int c; (c = std::fgetc(stream_.get())) != EOF && c != '\n' && line.size() < 1000;) {
-      line += static_cast<char>(std::tolower(c));
-    }
+    std::getline(text, line);
+    std::ranges::transform(line, line.begin(), [](unsigned char c) { return std::tolower(c); });
     std::istringstream words(line);
     std::string banner, object, found, field, symmetry;
     words >> banner >> object >> found >> field >> symmetry;
@@ -67,8 +67,9 @@ class File {
       fail("has entries that are '" + field + "'; they must be 'real' or 'integer'");
     if (symmetry != "general" && (symmetry != "symmetric" || format == "array"))
       fail("has the symmetry '" + symmetry + "', which cannot be read");
-    check_size(format == "array" ? 2 : 3);
-    std::rewind(stream_.get());
+    check_size(text, format == "array" ? 2 : 3);
+    stream_.reset(std::fopen(path.c_str(), "r"));
+    if (!stream_) fail("cannot be opened");
   }
 
   std::FILE* stream() { return stream_.get(); }
@@ -78,22 +79,15 @@ class File {
   [[noreturn]] void fail(const std::string& what) const { throw InvalidInput(path_ + ": the file " + what); }
 
  private:
-  /// The next line that is not blank or a comment; empty if there is none.
-  std::string next_line() {
-    char buffer[1024];
-    while (std::fgets(buffer, sizeof buffer, stream_.get())) {
-      const std::string line = buffer;
-      const std::size_t first = line.find_first_not_of(" \t\r\n");
-      if (first != std::string::npos && line[first] != '%') return line;
+  void check_size(std::istream& text, int numbers) {
+    std::string size_line;
+    std::int64_t entries = -1;  // lines after that one; blank ones and comments do not count
+    for (std::string line; std::getline(text, line);) {
+      const std::size_t first = line.find_first_not_of(" \t\r");
+      if (first != std::string::npos && line[first] != '%' && ++entries == 0) size_line = line;
     }
-    return "";
-  }
-
-  /// CHOLMOD takes memory for whatever the size line says, loses it where a file ends too early, and does not look for
-  /// what comes too late. So sizes are checked, and entries are counted, before.
-  void check_size(int numbers) {
     std::array<long double, 3> size{};  // holds what no integer would
-    std::istringstream words(next_line());
+    std::istringstream words(size_line);
     for (int i = 0; i < numbers; ++i) words >> size[i];
     if (!words) fail_malformed();
     constexpr std::int32_t most = std::numeric_limits<std::int32_t>::max();
@@ -103,8 +97,6 @@ class File {
       fail("has a matrix of " + number(size[0]) + " x " + number(size[1]) + "; it must be square");
     if (numbers == 3 && size[2] < size[0])
       fail("has fewer entries than rows, so zeros on the diagonal, by which the method divides");
-    std::int64_t entries = 0;
-    while (!next_line().empty()) ++entries;
     const long double promised = numbers == 3 ? size[2] : size[0] * size[1];
     if (promised != static_cast<long double>(entries))
       fail("has " + std::to_string(entries) + " entries, which are not as many as it promises");
@@ -112,24 +104,27 @@ class File {
 
   static std::string number(long double value) { return std::to_string(static_cast<std::int64_t>(value)); }
 
-  struct Close {
-    void operator()(std::FILE* stream) const { std::fclose(stream); }
-  };
   std::string path_;
-  std::unique_ptr<std::FILE, Close> stream_;
+  std::unique_ptr<std::FILE, int (*)(std::FILE*)> stream_{nullptr, std::fclose};
 };
+
+void refuse_what_is_not_finite(const File& file, const std::vector<double>& values) {
+  if (!std::ranges::all_of(values, [](double entry) { return std::isfinite(entry); }))
+    file.fail("has an entry that is not a finite number");
+}
 
 }  // namespace
 
 Csr read_matrix(const std::string& path) {
   File file(path, "coordinate");
   Cholmod cholmod;
-  const auto read = cholmod.owned(cholmod_l_read_sparse(file.stream(), cholmod.common()));
+  const auto read = cholmod.owned(cholmod_l_read_sparse(file.stream(), cholmod.common()), cholmod_l_free_sparse);
   if (!read && cholmod.ran_out()) throw std::bad_alloc();
   if (!read) file.fail_malformed();
   // By columns, of the transposed matrix: by rows. Stored symmetrically, it is expanded first.
-  const auto whole = cholmod.owned(cholmod_l_copy(read.get(), 0, 1, cholmod.common()));
-  const auto rows = cholmod.owned(whole ? cholmod_l_transpose(whole.get(), 1, cholmod.common()) : nullptr);
+  const auto whole = cholmod.owned(cholmod_l_copy(read.get(), 0, 1, cholmod.common()), cholmod_l_free_sparse);
+  const auto rows =
+      cholmod.owned(whole ? cholmod_l_transpose(whole.get(), 1, cholmod.common()) : nullptr, cholmod_l_free_sparse);
   if (!rows) throw std::bad_alloc();
 
   const auto* const begin = static_cast<const std::int64_t*>(rows->p);
@@ -140,15 +135,14 @@ Csr read_matrix(const std::string& path) {
   matrix.begin.assign(begin, begin + matrix.rows + 1);
   matrix.column.assign(column, column + matrix.begin.back());
   matrix.value.assign(value, value + matrix.begin.back());
-  if (!std::ranges::all_of(matrix.value, [](double entry) { return std::isfinite(entry); }))
-    file.fail("has an entry that is not a finite number");
+  refuse_what_is_not_finite(file, matrix.value);
   return matrix;
 }
 
 std::vector<double> read_vector(const std::string& path, std::int64_t rows) {
   File file(path, "array");
   Cholmod cholmod;
-  const auto read = cholmod.owned(cholmod_l_read_dense(file.stream(), cholmod.common()));
+  const auto read = cholmod.owned(cholmod_l_read_dense(file.stream(), cholmod.common()), cholmod_l_free_dense);
   if (!read && cholmod.ran_out()) throw std::bad_alloc();
   if (!read) file.fail_malformed();
   if (read->ncol != 1 || static_cast<std::int64_t>(read->nrow) != rows)
@@ -156,8 +150,7 @@ std::vector<double> read_vector(const std::string& path, std::int64_t rows) {
               std::to_string(rows) + " x 1");
   const auto* const value = static_cast<const double*>(read->x);
   std::vector<double> b(value, value + rows);
-  if (!std::ranges::all_of(b, [](double entry) { return std::isfinite(entry); }))
-    file.fail("has an entry that is not a finite number");
+  refuse_what_is_not_finite(file, b);
   return b;
 }
 

@@ -5,11 +5,11 @@
 #include <Eigen/SparseLU>
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cmath>
 #include <utility>
 
 #include "app/invalid_input.hpp"
+#include "app/stopwatch.hpp"
 
 namespace psflip::linear {
 namespace {
@@ -41,23 +41,19 @@ std::vector<double> solve_by(const Sparse<Eigen::ColMajor>& a, const Eigen::Vect
   return as_std(x);
 }
 
-double seconds_since(std::chrono::steady_clock::time_point begin) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-}
-
 class Richardson : public Iteration {
  public:
   explicit Richardson(const Scaled& system) : h_(by_rows(system.h)), b_(as_eigen(system.b)) {}
 
   double run(std::int64_t iterations) override {
-    const auto begin = std::chrono::steady_clock::now();
+    const Stopwatch watch;
     x_.setZero(b_.size());
     for (std::int64_t i = 0; i < iterations; ++i) {
       next_.noalias() = h_ * x_;
       next_ += b_;
       x_.swap(next_);
     }
-    return seconds_since(begin);
+    return watch.seconds();
   }
   std::vector<double> x() const override { return as_std(x_); }
 
@@ -74,14 +70,14 @@ class ConjugateGradients : public Iteration {
   }
 
   double run(std::int64_t iterations) override {
-    const auto begin = std::chrono::steady_clock::now();
+    const Stopwatch watch;
     if (iterations == 0) {
       x_.setZero(b_.size());
     } else {
       solver_.setMaxIterations(iterations);
       x_ = solver_.solve(b_);
     }
-    return seconds_since(begin);
+    return watch.seconds();
   }
   std::vector<double> x() const override { return as_std(x_); }
 

@@ -23,13 +23,6 @@ void check_library(int status, const char* call) {
 }
 #define CHECK_LIBRARY(...) check_library(static_cast<int>(__VA_ARGS__), #__VA_ARGS__)
 
-template <class T>
-DeviceBuffer<T> on_device(const std::vector<T>& values) {
-  DeviceBuffer<T> buffer(values.size());
-  buffer.copy_from_host(values.data());
-  return buffer;
-}
-
 /// A matrix and a few vectors of its length, and what both methods do with them.
 class Method : public linear::Iteration {
  public:
@@ -38,10 +31,10 @@ class Method : public linear::Iteration {
       throw InvalidInput("the matrix has " + std::to_string(matrix.begin.back()) +
                          " entries; cuSPARSE takes less than 2^31 here");
     CHECK_CUDA(cudaSetDevice(device));
-    begin_ = on_device(std::vector<std::int32_t>(matrix.begin.begin(), matrix.begin.end()));
-    column_ = on_device(matrix.column);
-    value_ = on_device(matrix.value);
-    b_ = on_device(b);
+    begin_ = DeviceBuffer<std::int32_t>(std::vector<std::int32_t>(matrix.begin.begin(), matrix.begin.end()));
+    column_ = DeviceBuffer<std::int32_t>(matrix.column);
+    value_ = DeviceBuffer<double>(matrix.value);
+    b_ = DeviceBuffer<double>(b);
     x_ = vector();
     CHECK_LIBRARY(cublasCreate(&blas_));
     CHECK_LIBRARY(cusparseCreate(&sparse_));
@@ -73,11 +66,7 @@ class Method : public linear::Iteration {
     return timer_.stop();
   }
 
-  std::vector<double> x() const override {
-    std::vector<double> values(x_.size());
-    x_.copy_to_host(values.data());
-    return values;
-  }
+  std::vector<double> x() const override { return x_.to_host(); }
 
  protected:
   virtual void iterate(std::int64_t iterations) = 0;

@@ -71,30 +71,22 @@ struct Structs {
   __device__ std::int32_t column(std::int32_t i) const { return load<how, Load::ldg_index>(&entries[i].column); }
 };
 
-template <class T>
-DeviceBuffer<T> on_device(const std::vector<T>& values) {
-  DeviceBuffer<T> buffer(values.size());
-  buffer.copy_from_host(values.data());
-  return buffer;
-}
-
 /// The tables in the memory of the current device, in one of the layouts. At most 2^31 - 1 entries.
 class DeviceMatrix {
  public:
   DeviceMatrix() = default;
   DeviceMatrix(const linear::Tables& tables, linear::Layout layout)
-      : layout_(layout),
-        begins_(on_device(std::vector<std::int32_t>(tables.base.begin.begin(), tables.base.begin.end()))) {
+      : layout_(layout), begins_(std::vector<std::int32_t>(tables.base.begin.begin(), tables.base.begin.end())) {
     if (layout == linear::Layout::arrays) {
-      hs_ = on_device(tables.base.value);
-      ps_ = on_device(tables.cdf);
-      ws_ = on_device(tables.weight);
-      columns_ = on_device(tables.base.column);
+      hs_ = DeviceBuffer<double>(tables.base.value);
+      ps_ = DeviceBuffer<double>(tables.cdf);
+      ws_ = DeviceBuffer<double>(tables.weight);
+      columns_ = DeviceBuffer<std::int32_t>(tables.base.column);
     } else {
       std::vector<Entry> entries(tables.cdf.size());
       for (std::size_t i = 0; i < entries.size(); ++i)
         entries[i] = {tables.base.value[i], tables.cdf[i], tables.weight[i], tables.base.column[i]};
-      entries_ = on_device(entries);
+      entries_ = DeviceBuffer<Entry>(entries);
     }
   }
 

@@ -40,7 +40,7 @@ void check(const Tables& tables, const Scaled& scaled, const Request& request) {
   require(request.groups >= 1, "--groups", request.groups, "1 or more");
   if (request.method == Method::forward && request.estimator == Estimator::expected)
     throw InvalidInput("--estimator is expected: it goes with --method adjoint only");
-  const std::string load = names(Load())[static_cast<std::size_t>(request.load)];
+  const std::string load = names<Load>[static_cast<std::size_t>(request.load)];
   const bool structs = request.layout == Layout::structs, other = structs || request.load != Load::plain;
   if (other && (request.generator != Generator::philox || request.batch != 1))
     throw InvalidInput((structs ? "--layout is structs" : "--load is " + load) +
@@ -84,36 +84,6 @@ std::int64_t histories_of_launch(const Request& request, std::int64_t rows) {
   const std::int64_t for_blocks =
       request.map == Map::history_reduced ? std::int64_t{request.threads} * request.per_thread : 1;
   return std::max(streams / rows, for_blocks);
-}
-
-const std::vector<std::string>& names(Method) {
-  static const std::vector<std::string> all = {"adjoint", "forward"};
-  return all;
-}
-const std::vector<std::string>& names(Estimator) {
-  static const std::vector<std::string> all = {"collision", "expected"};
-  return all;
-}
-const std::vector<std::string>& names(Generator) {
-  static const std::vector<std::string> all = {"philox", "xorwow"};
-  return all;
-}
-const std::vector<std::string>& names(Seeding) {
-  static const std::vector<std::string> all = {"subsequences", "consecutive", "random", "hashed"};
-  return all;
-}
-const std::vector<std::string>& names(Load) {
-  static const std::vector<std::string> all = {"plain",   "ldg-h",      "ldg-p", "ldg-w", "ldg-index",
-                                               "ldg-all", "restricted", "cg",    "cv"};
-  return all;
-}
-const std::vector<std::string>& names(Layout) {
-  static const std::vector<std::string> all = {"arrays", "structs"};
-  return all;
-}
-const std::vector<std::string>& names(Map) {
-  static const std::vector<std::string> all = {"entry", "history-atomic", "history-reduced"};
-  return all;
 }
 
 }  // namespace psflip::linear

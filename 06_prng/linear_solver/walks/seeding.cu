@@ -64,9 +64,7 @@ double pair_chi_squared(const linear::Request& request, std::int64_t streams, in
   const std::int64_t together = std::min<std::int64_t>(streams, 1 << 24);
   const bool xorwow = request.generator == linear::Generator::xorwow;
   DeviceBuffer<std::uint32_t> words(xorwow ? static_cast<std::size_t>(linear::Xorwow::words * together) : 0);
-  std::vector<unsigned> counts(side * side);
-  DeviceBuffer<unsigned> cells(counts.size());
-  cells.copy_from_host(counts.data());
+  DeviceBuffer<unsigned> cells(std::vector<unsigned>(side * side));
   for (std::int64_t first = 0; first < streams; first += together) {
     const States states{words.data(), std::min(together, streams - first)};
     const unsigned blocks = blocks_for(states.count);
@@ -80,10 +78,9 @@ double pair_chi_squared(const linear::Request& request, std::int64_t streams, in
     }
     CHECK_CUDA(cudaGetLastError());
   }
-  cells.copy_to_host(counts.data());
   const double expected = static_cast<double>(streams) / (side * side);
   double chi_squared = 0;
-  for (const unsigned count : counts) chi_squared += (count - expected) * (count - expected) / expected;
+  for (const unsigned count : cells.to_host()) chi_squared += (count - expected) * (count - expected) / expected;
   return chi_squared / (side * side - 1);
 }
 

@@ -24,6 +24,7 @@
 #include "app/invalid_input.hpp"
 #include "gpu/device.hpp"
 #include "gpu/platform_test.hpp"
+#include "gpu/platforms.hpp"
 
 namespace psflip::linear {
 namespace {
@@ -195,29 +196,16 @@ Outcome plain_walk(const Scaled& system, const Request& request, Mistake mistake
 
 // ---- What a platform has
 
-struct Backend {
-  std::string name;
-  std::vector<DeviceReport> (*devices)();
-  Outcome (*walk)(const Tables&, const Scaled&, const Request&, int);
-  double (*pair_chi_squared)(const Request&, std::int64_t, int);
-};
-
-const std::vector<Backend>& platforms() {
-  static const std::vector<Backend> all = {
-#if PSFLIP_HAS_GPU
-    {"gpu", gpu::devices, gpu::walk, gpu::pair_chi_squared},
-#endif
-#if PSFLIP_HAS_CPU
-    {"cpu", cpu::devices, cpu::walk, cpu::pair_chi_squared},
-#endif
-  };
+const auto& platforms() {
+  static const auto all = PSFLIP_PLATFORMS(walker);
   return all;
 }
 
 class Walks : public PlatformTest<platforms> {
  protected:
+  const Walker& walker() const { return *platform_->make_simulation; }
   Outcome walk(const Scaled& system, const Request& request) const {
-    return platform_->walk(tables_for(system, request.method), system, request, 0);
+    return walker().walk(tables_for(system, request.method), system, request, 0);
   }
 
   bool on_gpu() const { return GetParam() == "gpu"; }
@@ -256,7 +244,7 @@ std::vector<Request> methods() {
 }
 
 std::string described(const Request& request) {
-  const auto name = [](auto value) { return names(value)[static_cast<std::size_t>(value)]; };
+  const auto name = [](auto value) { return names<decltype(value)>[static_cast<std::size_t>(value)]; };
   return name(request.method) + " " + name(request.estimator) + " " + name(request.generator) + " " +
          name(request.seeding) + " load " + name(request.load) + " layout " + name(request.layout) + " map " +
          name(request.map) + ", histories " + std::to_string(request.histories) + ", threads " +
@@ -312,7 +300,7 @@ TEST_P(Walks, DoNotDependOnLoadsLayoutsMapsAndLaunches) {
     const Outcome expected = plain_walk(system, standard);
     std::vector<Request> variants;
     const auto vary = [&](auto change) { change(variants.emplace_back(standard)); };
-    for (std::size_t load = 0; load < names(Load()).size(); ++load)
+    for (std::size_t load = 0; load < names<Load>.size(); ++load)
       vary([&](Request& r) { r.load = static_cast<Load>(load); });
     vary([](Request& r) { r.layout = Layout::structs; });
     vary([](Request& r) { r.layout = Layout::structs, r.load = Load::ldg_all; });
@@ -512,7 +500,7 @@ TEST_P(Walks, LeaveTheKnownResiduals) {
   const Tables line_tables = tables_for(line, Method::adjoint);
   Request request;
   request.histories = 9984;
-  const Outcome outcome = platform_->walk(line_tables, line, request, 0);
+  const Outcome outcome = walker().walk(line_tables, line, request, 0);
   EXPECT_NEAR(residual(line, outcome.x), 12.39, 0.15);
   EXPECT_EQ(outcome.steps, 93 * 9984);
 
@@ -525,11 +513,11 @@ TEST_P(Walks, LeaveTheKnownResiduals) {
 
   if (!on_gpu()) return;
   request.histories = 10'000'000;
-  EXPECT_NEAR(residual(line, platform_->walk(line_tables, line, request, 0).x), 0.3912, 0.001);
+  EXPECT_NEAR(residual(line, walker().walk(line_tables, line, request, 0).x), 0.3912, 0.001);
   EXPECT_NEAR(residual(square, walk(square, request).x), 0.091, 0.003);
   request.generator = Generator::xorwow;
   request.seeding = Seeding::consecutive;
-  EXPECT_NEAR(residual(line, platform_->walk(line_tables, line, request, 0).x), 0.408, 0.01);
+  EXPECT_NEAR(residual(line, walker().walk(line_tables, line, request, 0).x), 0.408, 0.01);
 }
 
 // ---- Seeding
@@ -541,7 +529,7 @@ TEST_P(Walks, FirstTwoNumbersOfBadSeedsDependOnEachOther) {
     request.generator = generator;
     request.seeding = seeding;
     request.discard = discard;
-    return platform_->pair_chi_squared(request, streams, 0);
+    return walker().pair_chi_squared(request, streams, 0);
   };
   const auto independent = testing::AllOf(testing::Gt(1 - 5 * 0.142), testing::Lt(1 + 5 * 0.142));
   // 32 bits are too few, whether they are consecutive or random. The cure is one number, or the other 32 bits.
@@ -632,11 +620,11 @@ TEST_P(Walks, RefuseWhatTheyCannotDo) {
 
   Scaled wrong = system;
   wrong.b.pop_back();
-  EXPECT_THROW(platform_->walk(tables(system.h), wrong, {}, 0), InvalidInput);
+  EXPECT_THROW(walker().walk(tables(system.h), wrong, {}, 0), InvalidInput);
   wrong.b.assign(9, 0);
   EXPECT_THROW(walk(wrong, {}), InvalidInput);
   Request few;
-  EXPECT_THROW(platform_->pair_chi_squared(few, 999, 0), InvalidInput);
+  EXPECT_THROW(walker().pair_chi_squared(few, 999, 0), InvalidInput);
 }
 
 INSTANTIATE_TEST_SUITE_P(Walks, Walks, testing::ValuesIn(names_of(platforms())), by_name);

@@ -9,7 +9,6 @@
 #include <cuda_runtime.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -21,6 +20,7 @@
 #include "06_prng/linear_solver/walks/request.hpp"
 #include "06_prng/linear_solver/walks/seeding.hpp"
 #include "06_prng/linear_solver/walks/streams.hpp"
+#include "app/stopwatch.hpp"
 #include "gpu/device_buffer.hpp"
 #include "gpu/free_memory.hpp"
 #include "gpu/timer.hpp"
@@ -238,13 +238,6 @@ unsigned blocks_for(std::int64_t all, std::int64_t block) {
   return static_cast<unsigned>(std::clamp<std::int64_t>((all + block - 1) / block, 1, most));
 }
 
-template <class T>
-DeviceBuffer<T> zeros(std::size_t count) {
-  DeviceBuffer<T> buffer(count);
-  CHECK_CUDA(cudaMemset(buffer.data(), 0, buffer.bytes()));
-  return buffer;
-}
-
 /// The kernel that the request asks for.
 template <class Matrix, class Streams, class... Pointers>
 void launch(const Request& request, const Task<Streams>& task, Pointers... pointers) {
@@ -274,14 +267,10 @@ void launch(const Request& request, const Task<Streams>& task, Pointers... point
   CHECK_CUDA(cudaGetLastError());
 }
 
-double seconds_since(std::chrono::steady_clock::time_point begin) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-}
-
 /// All that a request needs on the current device.
-class Walker {
+class WalksOnDevice {
  public:
-  Walker(const linear::Tables& tables, const linear::Scaled& scaled, const Request& request)
+  WalksOnDevice(const linear::Tables& tables, const linear::Scaled& scaled, const Request& request)
       : request_(request),
         rows_(tables.base.rows),
         streams_per_history_(request.method == Method::adjoint ? 1 : rows_),
@@ -293,21 +282,20 @@ class Walker {
         DeviceMatrix::bytes(tables, request.layout) + 40.0 * static_cast<double>(rows_) +
             4.0 * static_cast<double>(words),
         "--matrix with " + std::to_string(rows_) + " rows and " + std::to_string(together_) + " histories at a time");
-    const auto begin = std::chrono::steady_clock::now();
+    const Stopwatch watch;
     matrix_ = DeviceMatrix(tables, request.layout);
-    b_ = on_device(scaled.b);
+    b_ = DeviceBuffer<double>(scaled.b);
     if (request.method == Method::adjoint) {
       const linear::Start start = linear::start_of(scaled.b);
-      start_cdf_ = on_device(start.cdf);
+      start_cdf_ = DeviceBuffer<double>(start.cdf);
       start_weight_ = start.norm;
     }
-    sums_ = zeros<double>(scaled.b.size());
-    means_ = zeros<double>(scaled.b.size());
-    squares_ = zeros<double>(scaled.b.size());
-    steps_ = zeros<unsigned long long>(step_counters);
+    for (DeviceBuffer<double>* zeros : {&sums_, &means_, &squares_})
+      *zeros = DeviceBuffer<double>(std::vector<double>(scaled.b.size()));
+    steps_ = DeviceBuffer<unsigned long long>(std::vector<unsigned long long>(step_counters));
     states_ = DeviceBuffer<std::uint32_t>(static_cast<std::size_t>(words));
     CHECK_CUDA(cudaDeviceSynchronize());
-    outcome_.setup_seconds = seconds_since(begin);
+    outcome_.setup_seconds = watch.seconds();
   }
 
   linear::Outcome run() {
@@ -372,14 +360,11 @@ class Walker {
   }
 
   void fetch(std::int64_t groups) {
-    outcome_.x.resize(static_cast<std::size_t>(rows_));
-    outcome_.standard_error.resize(static_cast<std::size_t>(rows_));
-    means_.copy_to_host(outcome_.x.data());
-    squares_.copy_to_host(outcome_.standard_error.data());
+    outcome_.x = means_.to_host();
+    outcome_.standard_error = squares_.to_host();
     for (double& error : outcome_.standard_error)  // 0 / 0 if there is but one group
       error = std::sqrt(error / static_cast<double>(groups - 1) / static_cast<double>(request_.histories));
-    std::vector<unsigned long long> steps(step_counters);
-    steps_.copy_to_host(steps.data());
+    const std::vector<unsigned long long> steps = steps_.to_host();
     outcome_.steps = std::accumulate(steps.begin(), steps.end(), std::int64_t{0});
   }
 
@@ -400,7 +385,7 @@ linear::Outcome walk(const linear::Tables& tables, const linear::Scaled& scaled,
   linear::check(tables, scaled, request);
   check_seeding(request);
   CHECK_CUDA(cudaSetDevice(device));
-  linear::Outcome outcome = Walker(tables, scaled, request).run();
+  linear::Outcome outcome = WalksOnDevice(tables, scaled, request).run();
   if (request.estimator == Estimator::expected)  // the first term of the series, which no step has added
     for (std::size_t i = 0; i < outcome.x.size(); ++i) outcome.x[i] += scaled.b[i];
   return outcome;

@@ -93,26 +93,53 @@ struct Outcome {
   double error_seconds = 0;            ///< means and squares of the groups
 };
 
-/// Names as the program's options have them, in the order of the enumerators. Load: "plain", "ldg-h", ...
-const std::vector<std::string>& names(Method);
-const std::vector<std::string>& names(Estimator);
-const std::vector<std::string>& names(Generator);
-const std::vector<std::string>& names(Seeding);
-const std::vector<std::string>& names(Load);
-const std::vector<std::string>& names(Layout);
-const std::vector<std::string>& names(Map);
+/// Names as the program's options have them, in the order of the enumerators.
+template <class Enumeration>
+inline const std::vector<std::string> names;
+template <>
+inline const std::vector<std::string> names<Method> = {"adjoint", "forward"};
+template <>
+inline const std::vector<std::string> names<Estimator> = {"collision", "expected"};
+template <>
+inline const std::vector<std::string> names<Generator> = {"philox", "xorwow"};
+template <>
+inline const std::vector<std::string> names<Seeding> = {"subsequences", "consecutive", "random", "hashed"};
+template <>
+inline const std::vector<std::string> names<Load> = {"plain",   "ldg-h",      "ldg-p", "ldg-w", "ldg-index",
+                                                     "ldg-all", "restricted", "cg",    "cv"};
+template <>
+inline const std::vector<std::string> names<Layout> = {"arrays", "structs"};
+template <>
+inline const std::vector<std::string> names<Map> = {"entry", "history-atomic", "history-reduced"};
+
+/// Estimates x. `tables` are those of H^T (adjoint) or H (forward), H and b of `scaled`. Throws InvalidInput for a
+/// request outside the ranges above, tables that do not fit b, b = 0 with adjoint, 2^31 entries or more, or more memory
+/// than there is; std::runtime_error if the device fails. Does not look at the spectral radii: see radius.hpp.
+using Walk = Outcome(const Tables& tables, const Scaled& scaled, const Request& request, int device);
+
+/// chi^2 per degree of freedom for the hypothesis that the first two numbers of a stream, after those that the request
+/// discards, are independent: streams 0 .. streams - 1 put them into 10 x 10 cells. Expected are 1 and a standard
+/// deviation of sqrt(2 / 99) = 0.14, for any number of streams; what is wrong grows with their number. In an adjoint
+/// walk the two numbers choose the start and the first step. Of the request, generator, seeding, seed and discard
+/// matter. Throws InvalidInput unless there are 1000 streams or more.
+using PairChiSquared = double(const Request& request, std::int64_t streams, int device);
+
+/// What a platform can do.
+struct Walker {
+  Walk* walk;
+  PairChiSquared* pair_chi_squared;
+};
 
 }  // namespace psflip::linear
 
 namespace psflip::cpu {
-/// Estimates x. `tables` are those of H^T (adjoint) or H (forward), H and b of `scaled`. Throws InvalidInput for a
-/// request outside the ranges above, tables that do not fit b, b = 0 with adjoint, 2^31 entries or more, or more memory
-/// than there is; std::runtime_error if the device fails. Does not look at the spectral radii: see radius.hpp.
-linear::Outcome walk(const linear::Tables& tables, const linear::Scaled& scaled, const linear::Request& request,
-                     int device);
+linear::Walk walk;
+linear::PairChiSquared pair_chi_squared;
+inline constexpr linear::Walker walker{walk, pair_chi_squared};
 }  // namespace psflip::cpu
 
 namespace psflip::gpu {
-linear::Outcome walk(const linear::Tables& tables, const linear::Scaled& scaled, const linear::Request& request,
-                     int device);
+linear::Walk walk;
+linear::PairChiSquared pair_chi_squared;
+inline constexpr linear::Walker walker{walk, pair_chi_squared};
 }  // namespace psflip::gpu

@@ -17,7 +17,7 @@ namespace {
 
 constexpr int width = 16;
 
-/// The majority of a spin and its four neighbours on an n x n torus, as in stage 01.
+/// The majority of a spin and its four neighbours on an n x n torus, a thread a spin.
 __global__ void no_barrier(const std::int8_t* __restrict__ now, std::int8_t* __restrict__ next, int n) {
   const int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
   if (x >= n || y >= n) return;
@@ -28,7 +28,7 @@ __global__ void no_barrier(const std::int8_t* __restrict__ now, std::int8_t* __r
   next[std::size_t(y) * n + x] = sum > 0 ? 1 : -1;
 }
 
-/// The same through a tile in shared memory, as in stage 03; n is a multiple of the width.
+/// The same through a tile in shared memory, a block a tile with its halo; n is a multiple of the width.
 __global__ void one_barrier(const std::int8_t* __restrict__ now, std::int8_t* __restrict__ next, int n) {
   __shared__ std::int8_t tile[width + 2][width + 2];
   const int i = threadIdx.x + 1, j = threadIdx.y + 1;

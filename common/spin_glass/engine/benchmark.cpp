@@ -45,7 +45,6 @@ struct Options {
 struct Session {
   Options options;
   Choice choice;
-  Verdict copy_verdict;
   std::map<std::string, Verdict> verdicts;  ///< on the state K sweeps after the start, by those that have to agree
   State agreed;  ///< one with the hash that `agreed_verdict` expects: comparing is faster than hashing again
   const Verdict* agreed_verdict = nullptr;
@@ -122,13 +121,10 @@ void report(benchmark::State& state, const Session& session, const Case& timed, 
 void measure(benchmark::State& state, Session& session, const Case& timed) {
   Simulation* simulation = prepare(state, session, timed);
   if (!simulation) return;
-  double seconds = 0;
-  for ([[maybe_unused]] auto iteration : state) {
+  const double seconds = time_iterations(state, [&] {
     if (!session.options.unchecked) simulation->restart();
-    const double taken = simulation->advance(2 * session.options.sweeps);
-    state.SetIterationTime(taken);
-    seconds += taken;
-  }
+    return simulation->advance(2 * session.options.sweeps);
+  });
   if (!session.options.unchecked && !bits_agree(state, session, timed, "after")) return;
   report(state, session, timed, seconds);
 }
@@ -174,8 +170,7 @@ void register_benchmarks(Session& session) {
   // First, while the device's memory is untouched: where its two buffers come to lie changes a copy's speed by a tenth.
   const Problem& problem = options.problem;
   const auto spins = static_cast<std::size_t>(problem.samples * problem.replicas * sites(problem));
-  register_copy_benchmark(session.choice.device, spins, session.copy_verdict,
-                          [&session] { session.simulation.reset(); });
+  register_copy_benchmark(session.choice.device, spins, [&session] { session.simulation.reset(); });
   for (const auto& generator : or_default(options.generators)) {
     for (Launch launch : launches(options)) {
       Case timed{"spin_glass", options.problem, launch, nullptr};
@@ -185,16 +180,10 @@ void register_benchmarks(Session& session) {
       for (const std::string& word : words(launch)) timed.name.append("/").append(word);
       timed.verdict = &session.verdicts[agreeing(timed.name, timed.problem.generator)];
       timed.verdict->expected = options.expect;
-      register_benchmark(timed.name, options.repetitions, options.min_time, [&session, timed](benchmark::State& state) {
-        measure_or_report(state, *timed.verdict, [&] { measure(state, session, timed); });
-      });
+      register_benchmark(timed.name, options.repetitions, options.min_time,
+                         [&session, timed](benchmark::State& state) { measure(state, session, timed); });
     }
   }
-}
-
-bool failed(const Session& session) {
-  return session.copy_verdict.failed ||
-         std::ranges::any_of(session.verdicts, [](const auto& of) { return of.second.failed; });
 }
 
 void describe_problem(const Options& options) {
@@ -232,14 +221,11 @@ void add_options(CommandLine& line, Options& options) {
         .delimiter(',')
         .check(field.words.empty() ? whole_number(1, std::numeric_limits<int>::max()) : one_of(field.words));
   }
-  line.option("--repetitions", options.repetitions, "Timed runs of each launch").check(whole_number(1));
   line.option("--min-time", options.min_time, "Device seconds of a repetition at least, by repeating its run")
       .check(number(0));
-  line.option("--device", options.device, "auto, cpu, gpu, or the number of a GPU");
   line.option("--expect", options.expect, "Hash that the state must have after the sweeps");
   line.flag("--unchecked", options.unchecked, "To choose between launches only: never restart, check no bits");
-  line.footer("Options of Google Benchmark (--benchmark_format=json, --benchmark_filter=...) work too.");
-  line.allow_extras();
+  add_common_options(line, options.repetitions, options.device);
 }
 
 /// Throws InvalidInput unless the options make a problem.
@@ -255,23 +241,20 @@ void complete_problem(Options& options) {
                        std::to_string(options.generators.size()));
 }
 
-int run_benchmarks(int argc, char** argv) {
+int time_stage(int argc, char** argv) {
   Session session;
   CommandLine line("Times stage " + std::string(stage()) + " of the 3D spin glass.", "spin_glass_benchmark");
   add_options(line, session.options);
-  const int code = run_program(line, argc, argv, [&line, &session] {
-    initialise_google_benchmark(line);
+  return run_benchmarks(line, argc, argv, [&session] {
     complete_problem(session.options);
     session.choice = choose_device(platforms(), session.options.device);
     describe(stage(), session.choice.device);
     describe_problem(session.options);
     register_benchmarks(session);
-    psflip::run_benchmarks();
   });
-  return code == 0 && failed(session) ? 1 : code;
 }
 
 }  // namespace
 }  // namespace psflip::spin_glass
 
-int main(int argc, char** argv) { return psflip::start(argc, argv, psflip::spin_glass::run_benchmarks); }
+int main(int argc, char** argv) { return psflip::start(argc, argv, psflip::spin_glass::time_stage); }

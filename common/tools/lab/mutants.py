@@ -1,7 +1,7 @@
 """Wrong kernels that the checker must reject, and what it says of each.
 
-A mutant is a file common/lab/mutants/NAME.patch. First come lines "Key: value", then a unified diff against its stage's
-update.cu:
+A mutant is a file common/lab/mutants/NN/NAME.patch. First come lines "Key: value", then a unified diff against its
+stage's update.cu:
     Stage    the folder
     Mistake  what the student did, in a student's words
     Part     the part of the grader's result that must fail; its reason is what the student reads
@@ -78,7 +78,7 @@ def read_mutant(path, root=ROOT):
 
 
 def read_mutants(root=ROOT):
-    return [read_mutant(path, root) for path in sorted((root / FOLDER).glob("*.patch"))]
+    return [read_mutant(path, root) for path in sorted((root / FOLDER).glob("*/*.patch"))]
 
 
 def apply(mutant, folder, root=ROOT):

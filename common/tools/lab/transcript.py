@@ -18,7 +18,7 @@ from lab.mutants import apply, read_mutant
 
 FILE = "common/lab/transcript.txt"
 STAGE = "03_shared_memory"
-WITHOUT_BARRIER = "common/lab/mutants/03_no_barrier.patch"
+WITHOUT_BARRIER = "common/lab/mutants/03/03_no_barrier.patch"
 PARTS = "build,forward,reversed,shuffled,fresh,races,memory"  # what every machine can judge
 
 

@@ -218,7 +218,7 @@ class Assignments(unittest.TestCase):
             "00_cpu_reference/majority.cpp",
             "04_checkerboard/bitwise.hpp",
             "common/tools/grade",
-            "common/gpu/on_cpu/block.cpp",
+            "common/gpu/on_cpu/kernel/block.cpp",
         ):
             self.assertTrue((out / name).is_file(), name)
         self.assertTrue(os.access(out / "check", os.X_OK))

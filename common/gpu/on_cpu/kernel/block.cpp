@@ -12,7 +12,7 @@
 
 #include "crash.hpp"
 #include "fiber.hpp"
-#include "settings.hpp"
+#include "runtime/settings.hpp"
 
 namespace cuda_on_cpu {
 namespace {

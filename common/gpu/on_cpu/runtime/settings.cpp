@@ -9,7 +9,7 @@
 #include <string_view>
 #include <thread>
 
-#include "sanitizers.hpp"
+#include "kernel/sanitizers.hpp"
 
 namespace cuda_on_cpu {
 namespace {

@@ -7,10 +7,10 @@
 #include <tuple>
 #include <utility>
 
-#include "block.hpp"
 #include "device.hpp"
 #include "errors.hpp"
-#include "pool.hpp"
+#include "kernel/block.hpp"
+#include "kernel/pool.hpp"
 #include "streams.hpp"
 
 namespace cuda_on_cpu {

@@ -4,7 +4,7 @@
 #include <mutex>
 #include <set>
 
-#include "cluster.hpp"
+#include "kernel/cluster.hpp"
 
 namespace cuda_on_cpu {
 namespace {

@@ -8,7 +8,7 @@
 #include <memory>
 
 #include "block.hpp"
-#include "memory.hpp"
+#include "runtime/memory.hpp"
 #include "sanitizers.hpp"
 
 namespace cuda_on_cpu {

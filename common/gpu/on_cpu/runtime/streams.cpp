@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "device.hpp"
-#include "lone_kernel.hpp"
+#include "kernel/lone_kernel.hpp"
 #include "memory.hpp"
 #include "settings.hpp"
 #include "symbols.hpp"

@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "fiber.hpp"
-#include "settings.hpp"
+#include "runtime/settings.hpp"
 
 namespace cuda_on_cpu {
 namespace {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "cluster.hpp"
-#include "settings.hpp"
+#include "runtime/settings.hpp"
 
 namespace cuda_on_cpu {
 namespace {

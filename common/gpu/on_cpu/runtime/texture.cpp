@@ -2,8 +2,8 @@
 
 #include <memory>
 
-#include "block.hpp"
 #include "device.hpp"
+#include "kernel/block.hpp"
 #include "memory.hpp"
 
 namespace cuda_on_cpu {

@@ -42,21 +42,19 @@ static __global__ void gather(const float* numbers, std::int64_t first, std::int
   if (i < count) taken[i] = numbers[first + i * step];
 }
 
-class Numbers {
+class FloatArray {
  public:
-  explicit Numbers(std::int64_t count) : array_(static_cast<std::size_t>(count)) {}
+  explicit FloatArray(std::int64_t count) : array_(static_cast<std::size_t>(count)) {}
 
   float* data() { return array_.data(); }
   std::int64_t count() const { return static_cast<std::int64_t>(array_.size()); }
 
   prng::Sums sums() const {
-    DeviceSums sums = {0, 0, 0};
-    DeviceBuffer<DeviceSums> device_sums(1);
-    device_sums.copy_from_host(&sums);
+    DeviceBuffer<DeviceSums> device_sums(std::vector<DeviceSums>(1));
     sum_up<<<static_cast<unsigned>(std::min<std::int64_t>((count() + 255) / 256, 2048)), 256>>>(array_.data(), count(),
                                                                                                 device_sums.data());
     CHECK_CUDA(cudaGetLastError());
-    device_sums.copy_to_host(&sums);
+    const DeviceSums sums = device_sums.to_host().front();
     const auto inside = static_cast<std::uint64_t>(count()) - sums.outside;
     return {sums.checksum, static_cast<double>(sums.total) * 0x1p-32 / static_cast<double>(inside), sums.outside};
   }
@@ -64,12 +62,10 @@ class Numbers {
   std::vector<float> elements(std::int64_t first, std::int64_t step) const {
     if (first >= count()) return {};
     const std::int64_t many = (count() - first + step - 1) / step;
-    std::vector<float> result(static_cast<std::size_t>(many));
-    DeviceBuffer<float> taken(result.size());
+    DeviceBuffer<float> taken(static_cast<std::size_t>(many));
     gather<<<static_cast<unsigned>((many + 255) / 256), 256>>>(array_.data(), first, step, many, taken.data());
     CHECK_CUDA(cudaGetLastError());
-    taken.copy_to_host(result.data());
-    return result;
+    return taken.to_host();
   }
 
  private:

@@ -10,9 +10,9 @@
 #include <mutex>
 #include <vector>
 
-#include "crash.hpp"
+#include "kernel/crash.hpp"
+#include "kernel/sanitizers.hpp"
 #include "registry.hpp"
-#include "sanitizers.hpp"
 #include "settings.hpp"
 
 namespace cuda_on_cpu {
