@@ -100,6 +100,22 @@ void warm_up(const Platform& platform, const Launch& launch) {
   simulation->advance(1);
 }
 
+/// Returns the device's seconds.
+double advance(Simulation& simulation, std::int64_t steps) {
+  Progress progress("steps", steps);
+  if (!progress.watched()) return simulation.advance(steps);
+  Parts parts;
+  double seconds = 0;
+  for (std::int64_t done = 0; done < steps;) {
+    const std::int64_t part = parts.next(steps - done);
+    const double taken = simulation.advance(part);
+    parts.took(part, taken);
+    seconds += taken;
+    progress.at(done += part);
+  }
+  return seconds;
+}
+
 struct Result {
   Choice choice;
   Launch launch;
@@ -196,9 +212,7 @@ void work(const Options& options) {
   Result result{choice, simulation->launch(), lattice.size, "", 0, 0, 0};
   simulation->set_spins(lattice);
   lattice = {};  // so that no more than largest_size() counts is held
-  result.seconds = Progress("steps", options.steps).work(options.steps, [&](std::int64_t steps) {
-    return simulation->advance(steps);
-  });
+  result.seconds = advance(*simulation, options.steps);
   lattice = simulation->spins();
   result.hash = hex(state_hash(lattice));
   result.magnetisation = magnetisation(lattice);

@@ -60,6 +60,12 @@ struct LaunchField {
 /// All but `device`. To add one: a member of Launch, a line in launch.cpp, and its use in a stage.
 const std::vector<LaunchField>& launch_fields();
 
+/// A value as JSON has it: a whole number is a number.
+template <class Json>
+Json launch_value(const LaunchField& field, const std::string& value) {
+  return field.words.empty() ? Json(std::stoi(value)) : Json(value);
+}
+
 /// Values by the names of their fields, without those that are left out.
 using LaunchValues = std::map<std::string, std::string>;
 LaunchValues values_of(const Launch& launch);

@@ -41,8 +41,10 @@ inline constexpr std::array all_generators{Generator::minstd,       Generator::p
                                            Generator::curand_mtgp32};
 /// "minstd", "parisi-rapuano", "mt19937", "philox", "curand-xorwow", "curand-philox", "curand-mtgp32"
 std::string_view name(Generator generator);
+constexpr const auto& all(Generator) { return all_generators; }
 /// "random", "ordered"
 std::string_view name(Start start);
+constexpr std::array<Start, 2> all(Start) { return {Start::random, Start::ordered}; }
 
 /// How many numbers a stream gives before it repeats itself; what is more than 2^62 counts as 2^62.
 std::int64_t period(Generator generator);

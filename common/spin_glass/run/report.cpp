@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "spin_glass/engine/platforms.hpp"
-#include "spin_glass/run/options.hpp"
 #include "spin_glass/run/run_files.hpp"
 
 namespace psflip::spin_glass {
@@ -36,7 +35,7 @@ Json launch_json(const Launch& launch) {
   Json json = Json::object();
   for (const LaunchField& field : launch_fields()) {
     const std::optional<std::string> value = field.get(launch);
-    json[field.name] = value ? json_value(field, *value) : Json();
+    json[field.name] = value ? launch_value<Json>(field, *value) : Json();
   }
   return json;
 }
@@ -124,10 +123,9 @@ Json header_json(const Run& run, const DeviceReport& device, const Launch& launc
   };
 }
 
-Json result_json(const Run& run, const Result& result) {
-  Json object = header_json(run, result.device, result.launch);
-  if (!result.remark.empty()) {
-    object["remark"] = result.remark;
+Json result_json(Json object, const std::string& remark, const Run& run, const Result& result) {
+  if (!remark.empty()) {
+    object["remark"] = remark;
   }
   object["seconds"] = result.seconds;
   object["ps_per_flip"] = run.sweeps > 0 ? Json(ps_per_flip(run, result)) : Json();
@@ -136,7 +134,7 @@ Json result_json(const Run& run, const Result& result) {
   object["energy"] = result.energy;
   object["magnetisation_per_site"] = static_cast<double>(result.magnetisation) / spins(run.problem);
   object["energy_per_site"] = static_cast<double>(result.energy) / spins(run.problem);
-  object["averages"] = averages_json(result.averages, run.correlations);
+  object["averages"] = averages_json(result.averages, run.correlates());
   return object;
 }
 
@@ -149,7 +147,7 @@ void report_device(std::ostream& out, const DeviceReport& device, const std::str
   out << std::flush;
 }
 
-void report(std::ostream& out, const Run& run, const Result& result) {
+void report(std::ostream& out, const Run& run, const Launch& launch, const Result& result) {
   const Problem& problem = run.problem;
   out << "problem     " << problem.size << " x " << problem.size << " x " << problem.size << " spins, "
       << counted(problem.samples, "sample") << " of " << counted(problem.replicas, "replica") << ", "
@@ -166,8 +164,8 @@ void report(std::ostream& out, const Run& run, const Result& result) {
     out << path << ", ";
   }
   out << "hash " << run.couplings_hash << '\n';
-  if (!values_of(result.launch).empty()) {
-    out << "launch      " << in_words(result.launch) << '\n';
+  if (!values_of(launch).empty()) {
+    out << "launch      " << in_words(launch) << '\n';
   }
   if (run.sweeps > 0) {
     out << "time        " << 1e3 * result.seconds / static_cast<double>(run.sweeps) << " ms per sweep, "
@@ -178,7 +176,7 @@ void report(std::ostream& out, const Run& run, const Result& result) {
       << " per site)\n";
   out << "E           " << result.energy << " (" << static_cast<double>(result.energy) / spins(problem)
       << " per site)\n\n";
-  report_averages(out, result.averages, run.correlations);
+  report_averages(out, result.averages, run.correlates());
 }
 
 }  // namespace psflip::spin_glass

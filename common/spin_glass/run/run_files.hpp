@@ -9,8 +9,8 @@
 
 #include "app/output_file.hpp"
 #include "spin_glass/model/observables.hpp"
+#include "spin_glass/model/run.hpp"
 #include "spin_glass/run/result_table.hpp"
-#include "spin_glass/run/run.hpp"
 
 namespace psflip::spin_glass {
 
@@ -18,16 +18,9 @@ namespace psflip::spin_glass {
 /// What goes wrong is an InvalidInput.
 class RunFiles {
  public:
-  struct Paths {
-    std::optional<std::string> states;          ///< --output
-    std::optional<std::string> averages;        ///< --averages
-    std::vector<std::string> couplings;         ///< --write-couplings: none, or one for each sample
-    std::optional<std::string> correlations{};  ///< --correlations
-    std::vector<std::string> others{};          ///< what else the run writes or reads, and these must not be
-  };
-
-  /// Refuses one file for two purposes, and a number of files for couplings other than `samples`.
-  RunFiles(const Paths& paths, std::int64_t samples);
+  /// Refuses one file for two purposes, and a number of files for couplings other than `samples`. `others` are what
+  /// else the run writes or reads, and these must not be.
+  RunFiles(const Outputs& outputs, std::int64_t samples, const std::vector<std::string>& others = {});
 
   bool writes_standard_output() const;
 
@@ -42,7 +35,7 @@ class RunFiles {
   void end(const ResultTable::Header& header, const std::vector<AveragesAt>& averages);
 
  private:
-  std::optional<ResultTable> states_;
+  std::optional<ResultTable> rows_;
   std::optional<ResultTable> averages_;
   std::optional<ResultTable> correlations_;
   std::list<OutputFile> couplings_;
