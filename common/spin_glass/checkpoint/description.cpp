@@ -99,7 +99,7 @@ Json as_json(const Saved& saved) {
   for_each_field([&](const char* option, const auto& field) { json[option] = value_of(field); }, saved);
   for (const LaunchField& field : launch_fields()) {
     const auto found = saved.launch.find(field.name);
-    json[field.option] = found == saved.launch.end() ? Json() : launch_value<Json>(field, found->second);
+    json[field.option] = found == saved.launch.end() ? Json() : json_of<Json>(field, found->second);
   }
   return json;
 }

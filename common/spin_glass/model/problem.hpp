@@ -32,7 +32,7 @@ enum class Start { random, ordered };
 /// The four whose bits are defined here: a run with one of them has the same bits wherever it is done.
 inline constexpr std::array generators{Generator::minstd, Generator::parisi_rapuano, Generator::mt19937,
                                        Generator::philox};
-/// Those of NVIDIA's library cuRAND, for comparison: stage 06 has them, on a GPU only. What they give is cuRAND's
+/// Those of NVIDIA's library cuRAND, for comparison: on a GPU only, where a stage has them. What they give is cuRAND's
 /// business, so only the physics can tell whether a run with one of them is right.
 inline constexpr std::array curand_generators{Generator::curand_xorwow, Generator::curand_philox,
                                               Generator::curand_mtgp32};

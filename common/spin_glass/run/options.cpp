@@ -9,6 +9,7 @@
 #include "app/command_line.hpp"
 #include "app/invalid_input.hpp"
 #include "app/names.hpp"
+#include "gpu/launch_options.hpp"
 #include "spin_glass/model/edge_list.hpp"
 
 namespace psflip::spin_glass {
@@ -170,14 +171,7 @@ void declare(CommandLine& line, Options& options) {
   text("--resume", options.resume, "FILE",
        "Continue the run of a checkpoint, and save it there; with --sweeps, to another length.");
   text("--device", options.device, "auto|cpu|gpu|N", "Where to compute: the best there is (auto), or GPU number N.");
-  for (const LaunchField& field : launch_fields()) {
-    std::vector<std::string> words = field.words;
-    if (field.automatic) words.insert(words.begin(), "auto");
-    const auto take = [&options, name = field.name](const std::string& value) { options.launch[name] = value; };
-    line.callback(field.option, take, field.help + " (the stage's choice).")
-        .type(words.empty() ? "N" : joined(words, "|"))
-        .check(words.empty() ? whole_number(1, field.most) : one_of(words));
-  }
+  declare_launch<Launch>(line, options.launch);
   line.flag("--json", options.json, "Print one JSON object instead of the report.");
 }
 

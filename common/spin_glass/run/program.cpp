@@ -96,7 +96,7 @@ std::vector<std::string> names_of_checkpoint(const Options& given) {
 /// kind of device and nothing else is asked for.
 Launch wish_for(const Options& given, const Saved* saved, const Choice& choice) {
   const bool as_before = saved != nullptr && saved->stage == stage() && saved->platform == choice.platform->name;
-  return launch_with(as_before && given.launch.empty() ? saved->launch : given.launch, choice.device.index);
+  return launch_with<Launch>(as_before && given.launch.empty() ? saved->launch : given.launch, choice.device.index);
 }
 
 /// The rows that a checkpoint goes with, which go to the files again.

@@ -31,15 +31,6 @@ Json or_null(const std::optional<T>& value) {
   return value ? Json(*value) : Json();
 }
 
-Json launch_json(const Launch& launch) {
-  Json json = Json::object();
-  for (const LaunchField& field : launch_fields()) {
-    const std::optional<std::string> value = field.get(launch);
-    json[field.name] = value ? launch_value<Json>(field, *value) : Json();
-  }
-  return json;
-}
-
 Json problem_json(const Run& run) {
   const Problem& problem = run.problem;
   const bool given = !run.coupling_files.empty();
@@ -119,7 +110,7 @@ Json header_json(const Run& run, const DeviceReport& device, const Launch& launc
       {"stage", stage()},
       {"problem", problem_json(run)},
       {"device", {{"name", device.name}, {"platform", device.platform}, {"index", device.index}}},
-      {"launch", launch_json(launch)},
+      {"launch", json_of<Json>(launch)},
   };
 }
 

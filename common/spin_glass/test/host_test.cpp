@@ -668,13 +668,14 @@ TEST(LaunchFields, AreWhatALaunchHas) {
     values[field.name] = field.words.empty() ? std::to_string(field.most) : field.words.back();
     EXPECT_THAT(field.option, testing::MatchesRegex("--[a-z-]+"));
   }
-  const Launch launch = launch_with(values, 3);
+  const Launch launch = launch_with<Launch>(values, 3);
   EXPECT_EQ(launch.device, 3);
   EXPECT_EQ(launch.indexing, Indexing::sliced_grid);
   EXPECT_EQ(launch.cluster, 16);
   EXPECT_EQ(launch.transport, Transport::peer);
   EXPECT_EQ(values_of(launch), values);
-  EXPECT_EQ(values_of(launch_with({{"kernel", "auto"}, {"threads", "7"}}, 0)), (LaunchValues{{"threads", "7"}}));
+  EXPECT_EQ(values_of(launch_with<Launch>({{"kernel", "auto"}, {"threads", "7"}}, 0)),
+            (LaunchValues{{"threads", "7"}}));
   EXPECT_EQ(in_words(Launch{.threads = 7, .samples_per_word = 64}), "threads 7, samples per word 64");
   EXPECT_EQ(in_words(Launch{}), "left to the stage");
 }
