@@ -27,14 +27,7 @@ using Platform = psflip::Platform<MakeNumbers>;
 
 /// Best first: the GPU before the CPU.
 const std::vector<Platform>& platforms() {
-  static const std::vector<Platform> all = {
-#if PSFLIP_HAS_GPU
-    {"gpu", gpu::devices, gpu::make_numbers},
-#endif
-#if PSFLIP_HAS_CPU
-    {"cpu", cpu::devices, cpu::make_numbers},
-#endif
-  };
+  static const std::vector<Platform> all = PSFLIP_PLATFORMS(make_numbers);
   return all;
 }
 

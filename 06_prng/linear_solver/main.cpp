@@ -30,14 +30,7 @@ using Platform = psflip::Platform<Walk>;
 
 /// Best first: the GPU before the CPU.
 const std::vector<Platform>& platforms() {
-  static const std::vector<Platform> all = {
-#if PSFLIP_HAS_GPU
-    {"gpu", gpu::devices, gpu::walk},
-#endif
-#if PSFLIP_HAS_CPU
-    {"cpu", cpu::devices, cpu::walk},
-#endif
-  };
+  static const std::vector<Platform> all = PSFLIP_PLATFORMS(walk);
   return all;
 }
 

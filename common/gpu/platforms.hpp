@@ -19,6 +19,23 @@ struct Platform {
   MakeSimulation* make_simulation;
 };
 
+#if PSFLIP_HAS_GPU
+#define PSFLIP_ON_GPU(...) __VA_ARGS__
+#else
+#define PSFLIP_ON_GPU(...)
+#endif
+#if PSFLIP_HAS_CPU
+#define PSFLIP_ON_CPU(...) __VA_ARGS__
+#else
+#define PSFLIP_ON_CPU(...)
+#endif
+/// What this program was built for, best first: a list of Platform, each with that function of its namespace.
+#define PSFLIP_PLATFORMS(function)                                        \
+  {                                                                       \
+    PSFLIP_ON_GPU({"gpu", psflip::gpu::devices, psflip::gpu::function}, ) \
+    PSFLIP_ON_CPU({"cpu", psflip::cpu::devices, psflip::cpu::function}, ) \
+  }
+
 /// A platform and one of its devices.
 template <class MakeSimulation>
 struct Choice {
@@ -26,7 +43,7 @@ struct Choice {
   DeviceReport device;
 };
 
-/// The host as the plain loops of stage 00 use it: one device, named after the processor.
+/// The host as the reference, a plain loop, uses it: one device, named after the processor.
 std::vector<DeviceReport> reference_devices();
 
 /// Which of `all`, the devices of every platform, best first, answers to the wish. "auto": the first. "cpu", "gpu": the
