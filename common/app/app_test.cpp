@@ -124,8 +124,7 @@ TEST(RunProgram, EndsWithTheNumberOfASignal) {
 // ---- What a command line can hold
 
 enum class Colour { red, blue };
-constexpr std::array<Colour, 2> all(Colour) { return {Colour::red, Colour::blue}; }
-constexpr std::string_view name(Colour colour) { return colour == Colour::red ? "red" : "blue"; }
+constexpr std::array<std::string_view, 2> names_of(Colour) { return {"red", "blue"}; }
 
 struct Values {
   std::optional<int> threads;

@@ -1,7 +1,8 @@
 #pragma once
 
-#include <algorithm>
+#include <array>
 #include <concepts>
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -10,24 +11,34 @@
 
 namespace psflip {
 
-/// An enumeration whose values have names: name(value), and all(value), a list of all values, lie beside it.
+/// An enumeration whose values have names: names_of(value), beside it, lists those of all values, which count from 0.
 template <class T>
 concept Named = std::is_enum_v<T> && requires(T value) {
-  { name(value) } -> std::convertible_to<std::string_view>;
-  all(value).begin();
+  { names_of(value).front() } -> std::convertible_to<std::string_view>;
 };
 
 template <Named T>
+constexpr std::string_view name(T value) {
+  return names_of(value)[static_cast<std::size_t>(value)];
+}
+
+template <Named T>
 std::vector<std::string> names() {
-  std::vector<std::string> result;
-  for (const T value : all(T{})) result.emplace_back(name(value));
-  return result;
+  const auto all = names_of(T{});
+  return {all.begin(), all.end()};
+}
+
+template <Named T>
+constexpr auto values() {
+  std::array<T, names_of(T{}).size()> all{};
+  for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<T>(i);
+  return all;
 }
 
 /// The value of that name, if there is one.
 template <Named T>
 std::optional<T> called(std::string_view wanted) {
-  for (const T value : all(T{}))
+  for (const T value : values<T>())
     if (name(value) == wanted) return value;
   return std::nullopt;
 }

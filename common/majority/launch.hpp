@@ -14,10 +14,7 @@ namespace psflip::majority {
 /// byte, or one bit.
 enum class Storage { int32, int8, bit };
 
-constexpr std::array<Storage, 3> all(Storage) { return {Storage::int32, Storage::int8, Storage::bit}; }
-constexpr std::string_view name(Storage storage) {
-  return storage == Storage::int32 ? "int32" : storage == Storage::int8 ? "int8" : "bit";
-}
+constexpr std::array<std::string_view, 3> names_of(Storage) { return {"int32", "int8", "bit"}; }
 constexpr double bytes_per_spin(Storage storage) {
   return storage == Storage::int32 ? 4 : storage == Storage::int8 ? 1 : 0.125;
 }

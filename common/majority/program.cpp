@@ -1,5 +1,4 @@
-#include "majority/program.hpp"
-
+// The program `majority`: start, advance, report, write files. `majority --help` says it all.
 #include <cmath>
 #include <cstdint>
 #include <iostream>
@@ -217,16 +216,16 @@ void work(const Options& options) {
 }
 
 }  // namespace
+}  // namespace psflip::majority
 
-int run(int argc, const char* const* argv) noexcept {
-  CommandLine line(
+int main(int argc, char** argv) {
+  using namespace psflip::majority;
+  psflip::CommandLine line(
       "Updates a square lattice of spins, up or down, with periodic boundaries: in every step each spin becomes the\n"
       "majority of itself and its four neighbours.",
       "majority");
   Options options;
   declare(line, options);
   line.footer("The hash identifies the final state: every stage, device and launch gives the same.");
-  return run_program(line, argc, argv, [&] { work(options); });
+  return psflip::run_program(line, argc, argv, [&] { work(options); });
 }
-
-}  // namespace psflip::majority

@@ -156,24 +156,18 @@ Checkpoint::Checkpoint(std::string path) : path_(std::move(path)) {
   }
 
   // Nothing is believed before all of it has been seen.
-  constexpr std::size_t at_once = 1 << 16;
-  std::vector<char> part(2 * at_once);
   Checksum checksum;
   std::uint64_t found = 0;
+  std::vector<char> part(1 << 16);
+  const auto length = static_cast<std::size_t>(std::filesystem::file_size(path_));
   std::rewind(file_.get());
-  std::size_t held = 0, length = 0;
-  while (const std::size_t more = std::fread(&part[held], 1, at_once, file_.get())) {
-    held += more;
-    length += more;
-    if (held > sizeof found) {  // the last 8 bytes may be those of the checksum
-      const std::size_t known = held - sizeof found;
-      checksum.add(part.data(), known);
-      std::copy(part.begin() + static_cast<std::ptrdiff_t>(known), part.begin() + static_cast<std::ptrdiff_t>(held),
-                part.begin());
-      held = sizeof found;
-    }
+  for (std::size_t rest = length - sizeof found; rest > 0;) {
+    const std::size_t bytes = std::min(rest, part.size());
+    read(part.data(), bytes);
+    checksum.add(part.data(), bytes);
+    rest -= bytes;
   }
-  std::memcpy(&found, part.data(), sizeof found);
+  read(&found, sizeof found);
   if (found != checksum.value() || preamble.zero != 0 || preamble.description_bytes > length) {
     refuse("damaged: the checksum is not that of its content");
   }
@@ -212,7 +206,8 @@ Checkpoint::Checkpoint(std::string path) : path_(std::move(path)) {
   }
 }
 
-void Checkpoint::restore(const Problem& problem, Simulation& simulation) {
+void Checkpoint::restore(Simulation& simulation) {
+  const Problem& problem = saved_.run.problem;
   std::fseek(file_.get(), state_at_, SEEK_SET);
   State state{problem.size, problem.samples, problem.replicas, {}};
   state.spins.resize(spins_of(problem));

@@ -56,7 +56,7 @@ class Checkpoint {
 
   const Saved& saved() const { return saved_; }
   /// Puts an engine of the run's problem where the run was.
-  void restore(const Problem& problem, Simulation& simulation);
+  void restore(Simulation& simulation);
 
  private:
   void read(void* to, std::size_t bytes);

@@ -2,26 +2,6 @@
 
 namespace psflip::spin_glass {
 
-std::string_view name(Indexing indexing) {
-  constexpr std::string_view names[] = {"standard", "bitwise", "standard-grid", "sliced", "sliced-grid"};
-  return names[static_cast<int>(indexing)];
-}
-
-std::string_view name(Load load) {
-  constexpr std::string_view names[] = {"plain", "readonly", "texture"};
-  return names[static_cast<int>(load)];
-}
-
-std::string_view name(Kernel kernel) {
-  constexpr std::string_view names[] = {"update", "wide", "fused", "resident", "small"};
-  return names[static_cast<int>(kernel)];
-}
-
-std::string_view name(Transport transport) {
-  constexpr std::string_view names[] = {"staged", "mpi", "nccl", "peer"};
-  return names[static_cast<int>(transport)];
-}
-
 const std::vector<LaunchField>& launch_fields(const Launch&) {
   constexpr bool automatic = true;
   static const std::vector<LaunchField> fields = {

@@ -19,20 +19,17 @@ enum class Kernel { update, wide, fused, resident, small };
 /// How a boundary plane gets to the neighbouring rank of MPI, where there are several.
 enum class Transport { staged, mpi, nccl, peer };
 
-inline constexpr std::array indexings{Indexing::standard, Indexing::bitwise, Indexing::standard_grid, Indexing::sliced,
-                                      Indexing::sliced_grid};
-inline constexpr std::array loads{Load::plain, Load::readonly, Load::texture};
-inline constexpr std::array kernels{Kernel::update, Kernel::wide, Kernel::fused, Kernel::resident, Kernel::small};
-inline constexpr std::array transports{Transport::staged, Transport::mpi, Transport::nccl, Transport::peer};
-constexpr const auto& all(Indexing) { return indexings; }
-constexpr const auto& all(Load) { return loads; }
-constexpr const auto& all(Kernel) { return kernels; }
-constexpr const auto& all(Transport) { return transports; }
-/// "standard-grid" and so on.
-std::string_view name(Indexing);
-std::string_view name(Load);
-std::string_view name(Kernel);
-std::string_view name(Transport);
+constexpr std::array<std::string_view, 5> names_of(Indexing) {
+  return {"standard", "bitwise", "standard-grid", "sliced", "sliced-grid"};
+}
+constexpr std::array<std::string_view, 3> names_of(Load) { return {"plain", "readonly", "texture"}; }
+constexpr std::array<std::string_view, 5> names_of(Kernel) { return {"update", "wide", "fused", "resident", "small"}; }
+constexpr std::array<std::string_view, 4> names_of(Transport) { return {"staged", "mpi", "nccl", "peer"}; }
+
+inline constexpr auto indexings = values<Indexing>();
+inline constexpr auto loads = values<Load>();
+inline constexpr auto kernels = values<Kernel>();
+inline constexpr auto transports = values<Transport>();
 
 /// How an engine is to be run. Nothing here changes a bit of the result. What is left empty, the stage chooses.
 struct Launch {

@@ -1,5 +1,4 @@
-#include "spin_glass/run/program.hpp"
-
+// The program `spin_glass`: start, advance, measure, report, write files. `spin_glass --help` says it all.
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>
@@ -15,6 +14,7 @@
 #include "app/command_line.hpp"
 #include "app/host.hpp"
 #include "app/invalid_input.hpp"
+#include "app/start.hpp"
 #include "app/state_hash.hpp"
 #include "spin_glass/checkpoint/checkpoint.hpp"
 #include "spin_glass/checkpoint/checkpointer.hpp"
@@ -176,7 +176,7 @@ void work(const Options& given) {
     // What was measured only because it was the end is nothing that a longer run measures.
     std::erase_if(result.averages, [&](const AveragesAt& at) { return !schedule.has(at.sweep); });
     journal = read_journal(journal_path(*given.resume), *saved, run.problem, schedule, files);
-    checkpoint->restore(run.problem, *simulation);
+    checkpoint->restore(*simulation);
     checkpoint.reset();  // with it goes the file, which would take room on the disk as long as it is open
   }
 
@@ -204,9 +204,7 @@ void work(const Options& given) {
   }
 }
 
-}  // namespace
-
-int run(int argc, const char* const* argv) noexcept {
+int program(int argc, char** argv) {
   CommandLine line(
       "Simulates the three-dimensional +-J spin glass (Edwards-Anderson) on a periodic cubic lattice by Metropolis\n"
       "dynamics: a sweep updates all sites of one checkerboard colour, then all of the other.",
@@ -217,4 +215,7 @@ int run(int argc, const char* const* argv) noexcept {
   return run_program(line, argc, argv, [&] { work(options); });
 }
 
+}  // namespace
 }  // namespace psflip::spin_glass
+
+int main(int argc, char** argv) { return psflip::start(argc, argv, psflip::spin_glass::program); }

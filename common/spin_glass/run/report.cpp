@@ -3,10 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <iomanip>
 #include <string>
-#include <string_view>
-#include <type_traits>
-#include <variant>
 #include <vector>
 
 #include "spin_glass/engine/platforms.hpp"
@@ -52,16 +50,15 @@ Json problem_json(const Run& run) {
   };
 }
 
-Json averages_json(const std::vector<AveragesAt>& averages, bool correlations) {
+Json averages_json(const std::vector<AveragesAt>& averages) {
   Json rows = Json::array();
-  const std::vector<std::string> columns = average_columns(correlations);
   for (const AveragesAt& at : averages) {
-    Json row = Json::object();
-    const std::vector<ResultTable::Cell> cells = average_row(at, correlations);
+    Json& row = rows.emplace_back(Json::object());
+    const std::vector<std::string> columns = average_columns(at);
+    const std::vector<ResultTable::Cell> cells = average_row(at);
     for (std::size_t i = 0; i < columns.size(); ++i) {
       row[columns[i]] = as_json(cells[i]);
     }
-    rows.push_back(row);
   }
   return rows;
 }
@@ -83,23 +80,18 @@ std::string with_error(const Average& average) {
   return text;
 }
 
-void report_averages(std::ostream& out, const std::vector<AveragesAt>& averages, bool correlations) {
-  const auto print = [&](const std::string& text, std::size_t width) {
-    out << std::string(width - std::min(width, text.size()), ' ') << text;
-  };
-  out << "averages over samples; in brackets: the error of the last digits\n";
-  print("sweep", 10);
-  for (const std::string_view quantity : average_names(correlations)) {
-    print(std::string(quantity), 15);
+void report_averages(std::ostream& out, const std::vector<AveragesAt>& averages) {
+  out << "averages over samples; in brackets: the error of the last digits\n" << std::setw(10) << "sweep";
+  for (const auto& [name, average] : quantities(averages.front())) {
+    out << std::setw(15) << name;
+  }
+  for (const AveragesAt& at : averages) {
+    out << '\n' << std::setw(10) << at.sweep;
+    for (const auto& [name, average] : quantities(at)) {
+      out << std::setw(15) << (average ? with_error(*average) : "-");
+    }
   }
   out << '\n';
-  for (const AveragesAt& at : averages) {
-    print(std::to_string(at.sweep), 10);
-    for (const std::optional<Average>& average : average_values(at, correlations)) {
-      print(average ? with_error(*average) : "-", 15);
-    }
-    out << '\n';
-  }
 }
 
 }  // namespace
@@ -125,7 +117,7 @@ Json result_json(Json object, const std::string& remark, const Run& run, const R
   object["energy"] = result.energy;
   object["magnetisation_per_site"] = static_cast<double>(result.magnetisation) / spins(run.problem);
   object["energy_per_site"] = static_cast<double>(result.energy) / spins(run.problem);
-  object["averages"] = averages_json(result.averages, run.correlates());
+  object["averages"] = averages_json(result.averages);
   return object;
 }
 
@@ -167,7 +159,7 @@ void report(std::ostream& out, const Run& run, const Launch& launch, const Resul
       << " per site)\n";
   out << "E           " << result.energy << " (" << static_cast<double>(result.energy) / spins(problem)
       << " per site)\n\n";
-  report_averages(out, result.averages, run.correlates());
+  report_averages(out, result.averages);
 }
 
 }  // namespace psflip::spin_glass

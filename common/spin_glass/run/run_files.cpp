@@ -24,6 +24,8 @@ void refuse_twins(const std::vector<std::string>& paths) {
   }
 }
 
+ResultTable::Cell cell(const std::optional<double>& value) { return value ? *value : ResultTable::Cell(); }
+
 std::vector<std::string> row_columns(std::int64_t replicas) {
   std::vector<std::string> columns{"sweep", "sample", "replica", "energy", "magnetisation"};
   for (std::int64_t b = 1; b < replicas; ++b) {
@@ -105,9 +107,9 @@ void RunFiles::end(const ResultTable::Header& header, const std::vector<Averages
     rows_->write_end();
   }
   if (averages_) {
-    averages_->write_header(header, average_columns(correlations_.has_value()));
+    averages_->write_header(header, average_columns(averages.front()));
     for (const AveragesAt& at : averages) {
-      averages_->write_row(average_row(at, correlations_.has_value()));
+      averages_->write_row(average_row(at));
     }
     averages_->write_end();
   }
@@ -116,8 +118,7 @@ void RunFiles::end(const ResultTable::Header& header, const std::vector<Averages
     for (const AveragesAt& at : averages) {
       const std::vector<Average>& c4 = at.correlations->c4;
       for (std::int64_t r = 0; r < std::ssize(c4); ++r) {
-        correlations_->write_row(
-            {at.sweep, r, c4[r].value, c4[r].error ? ResultTable::Cell(*c4[r].error) : ResultTable::Cell()});
+        correlations_->write_row({at.sweep, r, c4[r].value, cell(c4[r].error)});
       }
     }
     correlations_->write_end();
@@ -131,36 +132,24 @@ void RunFiles::end(const ResultTable::Header& header, const std::vector<Averages
   }
 }
 
-std::vector<std::string_view> average_names(bool correlations) {
-  std::vector<std::string_view> names(averaged_names.begin(), averaged_names.end());
-  if (correlations) {
-    names.push_back("xi_12");
-  }
-  return names;
+std::vector<std::pair<std::string, std::optional<Average>>> quantities(const AveragesAt& at) {
+  std::vector<std::pair<std::string, std::optional<Average>>> all;
+  for (std::size_t i = 0; i < averaged_names.size(); ++i) all.emplace_back(averaged_names[i], at.averages[i]);
+  if (at.correlations) all.emplace_back("xi_12", at.correlations->xi_12);
+  return all;
 }
 
-std::vector<std::optional<Average>> average_values(const AveragesAt& at, bool correlations) {
-  std::vector<std::optional<Average>> values(at.averages.begin(), at.averages.end());
-  if (correlations) {
-    values.push_back(at.correlations->xi_12);
-  }
-  return values;
-}
-
-std::vector<std::string> average_columns(bool correlations) {
+std::vector<std::string> average_columns(const AveragesAt& at) {
   std::vector<std::string> columns{"sweep"};
-  for (const std::string_view quantity : average_names(correlations)) {
-    columns.emplace_back(quantity);
-    columns.push_back(std::string(quantity) + "_error");
-  }
+  for (const auto& [name, average] : quantities(at)) columns.insert(columns.end(), {name, name + "_error"});
   return columns;
 }
 
-std::vector<ResultTable::Cell> average_row(const AveragesAt& at, bool correlations) {
+std::vector<ResultTable::Cell> average_row(const AveragesAt& at) {
   std::vector<ResultTable::Cell> row{at.sweep};
-  for (const std::optional<Average>& average : average_values(at, correlations)) {
-    row.push_back(average ? ResultTable::Cell(average->value) : ResultTable::Cell());
-    row.push_back(average && average->error ? ResultTable::Cell(*average->error) : ResultTable::Cell());
+  for (const auto& [name, average] : quantities(at)) {
+    row.push_back(average ? average->value : ResultTable::Cell());
+    row.push_back(average ? cell(average->error) : ResultTable::Cell());
   }
   return row;
 }

@@ -4,7 +4,7 @@
 #include <list>
 #include <optional>
 #include <string>
-#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "app/output_file.hpp"
@@ -41,13 +41,12 @@ class RunFiles {
   std::list<OutputFile> couplings_;
 };
 
-/// The columns of averages: "sweep", then every quantity and its error ("e", "e_error", ...), and the same of "xi_12"
-/// if the run measures correlations.
-std::vector<std::string> average_columns(bool correlations);
-/// A row of them. What there is not, is an empty cell.
-std::vector<ResultTable::Cell> average_row(const AveragesAt& at, bool correlations);
-/// The quantities of a row, named as the columns are.
-std::vector<std::string_view> average_names(bool correlations);
-std::vector<std::optional<Average>> average_values(const AveragesAt& at, bool correlations);
+/// What was averaged at a measuring time, and its name: what averaged_names has, and "xi_12" of correlations.
+std::vector<std::pair<std::string, std::optional<Average>>> quantities(const AveragesAt& at);
+
+/// The same as a row of a table, "sweep" first, each quantity with its error, "e" and "e_error": names, and cells. What
+/// there is not, is an empty cell.
+std::vector<std::string> average_columns(const AveragesAt& at);
+std::vector<ResultTable::Cell> average_row(const AveragesAt& at);
 
 }  // namespace psflip::spin_glass

@@ -481,7 +481,7 @@ TEST_F(FilesTest, CheckpointsBringEverythingBack) {
     Still other(problem, words);
     other.state_.spins.assign(other.state_.spins.size(), 0);
     other.streams_.assign(words, std::vector<std::uint32_t>(other.streams_.empty() ? 0 : other.streams_[0].size()));
-    checkpoint.restore(problem, other);
+    checkpoint.restore(other);
     EXPECT_EQ(other.half_sweeps_, 34);
     EXPECT_EQ(other.state_, simulation.state_);
     EXPECT_EQ(other.streams_, simulation.streams_);
