@@ -78,9 +78,8 @@ class Checkerboard : public DeviceSimulation<Layout> {
 }  // namespace
 
 std::unique_ptr<Simulation> make_simulation(const Problem& problem, const Launch& wish) {
-  Offer offer;
-  offer.indexings = {Indexing::standard, Indexing::bitwise};
-  offer.threads = default_threads;
+  const Offer offer{.launches = {{.indexing = Indexing::standard}, {.indexing = Indexing::bitwise}},
+                    .threads = default_threads};
   const Launch launch = complete(problem, wish, offer);
   refuse_large_problem(problem, launch, bytes_needed(problem, CouplingsOf::red_and_blue));
 

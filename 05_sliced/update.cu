@@ -114,12 +114,11 @@ std::unique_ptr<Simulation> make_sliced(const Problem& problem, const Launch& la
 }  // namespace
 
 std::unique_ptr<Simulation> make_simulation(const Problem& problem, const Launch& wish) {
-  Offer offer;
-  offer.indexings = {Indexing::sliced, Indexing::sliced_grid, Indexing::standard_grid};
-  for (const int s : {8, 4, 2, 1})
-    if (problem.size % s == 0 && (s == 1 || wish.indexing != Indexing::standard_grid))
-      offer.sites_per_thread.push_back(s);
-  offer.threads = default_threads;
+  Offer offer{.threads = default_threads};
+  for (const Indexing indexing : {Indexing::sliced, Indexing::sliced_grid, Indexing::standard_grid})
+    for (const int s : {8, 4, 2, 1})
+      if (s == 1 || (problem.size % s == 0 && indexing != Indexing::standard_grid))
+        offer.launches.push_back({.indexing = indexing, .sites_per_thread = s});
   const Launch launch = complete(problem, wish, offer);
   refuse_wide_row(problem, launch);
   refuse_large_problem(problem, launch, bytes_needed(problem, CouplingsOf::red));

@@ -139,10 +139,10 @@ std::unique_ptr<Simulation> make_simulation(const Problem& problem, const Launch
 #if PSFLIP_HAS_CURAND
   offer.generators = {all_generators.begin(), all_generators.end()};
 #endif
-  offer.indexings = {Indexing::sliced, Indexing::standard, Indexing::bitwise};
-  const bool sliced = wish.indexing.value_or(Indexing::sliced) == Indexing::sliced;
-  for (const int s : {8, 4, 2, 1})
-    if (problem.size % s == 0 && (s == 1 || sliced)) offer.sites_per_thread.push_back(s);
+  for (const Indexing indexing : {Indexing::sliced, Indexing::standard, Indexing::bitwise})
+    for (const int s : {8, 4, 2, 1})
+      if (s == 1 || (problem.size % s == 0 && indexing == Indexing::sliced))
+        offer.launches.push_back({.indexing = indexing, .sites_per_thread = s});
   offer.threads = problem.generator == Generator::curand_mtgp32 ? most_threads : default_threads;
   offer.most_threads = most_threads;
   const Launch launch = complete(problem, wish, offer);

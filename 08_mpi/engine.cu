@@ -28,11 +28,10 @@ int device_of_rank(const Launch& launch) {
 Launch complete_launch(const Problem& problem, const Launch& wish) {
   Offer offer;
   offer.generators.assign(generators.begin(), generators.end());
-  offer.kernels = {Kernel::wide};
   for (const int k : {128, 64, 32})
-    if (k == 32 || problem.samples_per_stream % k == 0)
-      offer.samples_per_word.push_back(k);  // a word is for one stream
-  offer.transports.assign(transports.begin(), transports.end());
+    if (k == 32 || problem.samples_per_stream % k == 0)  // a word is for one stream
+      for (const Transport transport : transports)
+        offer.launches.push_back({.kernel = Kernel::wide, .samples_per_word = k, .transport = transport});
   offer.threads = 128;
   offer.most_threads = 512;
   const Launch launch = complete(problem, wish, offer);

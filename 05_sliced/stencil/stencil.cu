@@ -91,10 +91,9 @@ std::unique_ptr<stencil::Engine> make(int size, const Launch& launch, const Layo
 std::unique_ptr<stencil::Engine> make_stencil(std::int64_t L, const Launch& wish) {
   Problem problem;
   problem.size = L;
-  Offer offer;
-  offer.indexings = {indexings.begin(), indexings.end()};
-  offer.loads = {loads.begin(), loads.end()};
-  offer.threads = default_threads;
+  Offer offer{.threads = default_threads};
+  for (const Indexing indexing : indexings)
+    for (const Load load : loads) offer.launches.push_back({.indexing = indexing, .load = load});
   const Launch launch = complete(problem, wish, offer);
   refuse_large_stencil(L, launch);
 

@@ -93,18 +93,6 @@ std::vector<Launch> possible_launches(const Problem& problem, const Launch& wish
   return launches;
 }
 
-/// Leaves the launches with the wished value. Throws InvalidInput if there is none.
-template <class T>
-void narrow(std::vector<Launch>& launches, std::optional<T> Launch::*field, const char* option,
-            const std::optional<T>& wish) {
-  if (!wish) return;
-  std::vector<T> offered;
-  for (const Launch& launch : launches)
-    if (launch.*field && !std::ranges::count(offered, *(launch.*field))) offered.push_back(*(launch.*field));
-  choose(option, wish, offered);
-  std::erase_if(launches, [&](const Launch& launch) { return launch.*field != wish; });
-}
-
 /// Seconds that a sweep will take, roughly: measured on an H200 with four replicas, and scaled.
 double expected(const Problem& problem, const Launch& launch, const Limits& limits) {
   const double k = *launch.samples_per_word, per_h200 = 132.0 / limits.multiprocessors;
@@ -146,22 +134,12 @@ double expected(const Problem& problem, const Launch& launch, const Limits& limi
 }  // namespace
 
 std::unique_ptr<Simulation> make_simulation(const Problem& problem, const Launch& wish) {
-  Offer offer;
-  offer.generators = {generators.begin(), generators.end()};
-  complete(problem,
-           {.device = wish.device,
-            .indexing = wish.indexing,
-            .load = wish.load,
-            .sites_per_thread = wish.sites_per_thread,
-            .transport = wish.transport},
-           offer);
-
+  check(problem, {generators.begin(), generators.end()});
   const Limits limits = limits_of(wish.device);
   std::vector<Launch> launches = possible_launches(problem, wish, limits);
-  narrow(launches, &Launch::kernel, "--kernel", wish.kernel);
-  narrow(launches, &Launch::samples_per_word, "--samples-per-word", wish.samples_per_word);
-  narrow(launches, &Launch::cluster, "--cluster", wish.cluster);
-  narrow(launches, &Launch::replicas_together, "--replicas-together", wish.replicas_together);
+  Launch without_threads = wish;
+  without_threads.threads.reset();
+  narrow(launches, without_threads);
   const auto can_have = [&](const Launch& launch) {
     return !launch.cluster || std::ranges::count(block_sizes(problem, launch), *wish.threads) > 0;
   };
@@ -175,12 +153,13 @@ std::unique_ptr<Simulation> make_simulation(const Problem& problem, const Launch
 #endif
   Launch launch = *std::ranges::min_element(launches, {}, cost);
   if (launch.cluster) {
-    launch.threads = choose("--threads", wish.threads, block_sizes(problem, launch));
+    std::vector<Launch> offered;
+    for (const int threads : block_sizes(problem, launch)) offered.push_back({.threads = threads});
+    narrow(offered, {.threads = wish.threads});
+    launch.threads = offered.front().threads;
   } else {
     launch.threads = wish.threads.value_or(default_threads);
-    if (*launch.threads < 1 || *launch.threads > most_threads)
-      throw InvalidInput("--threads is " + std::to_string(*launch.threads) + ": allowed are 1 to " +
-                         std::to_string(most_threads));
+    check_threads(*launch.threads, most_threads);
   }
 
   switch (*launch.kernel) {

@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
@@ -122,6 +123,9 @@ TEST(RunProgram, EndsWithTheNumberOfASignal) {
 
 // ---- What a command line can hold
 
+enum class Colour { red, blue };
+constexpr std::array<std::string_view, 2> names_of(Colour) { return {"red", "blue"}; }
+
 struct Values {
   std::optional<int> threads;
   int repetitions = 3;
@@ -130,6 +134,7 @@ struct Values {
   double seconds = 0.5;
   std::string device = "auto";
   std::vector<int> widths{7};
+  std::optional<Colour> colour;
   std::vector<std::string> files;
   bool json = false;
   std::string handed_over;
@@ -145,6 +150,7 @@ std::string parse(std::vector<const char*> arguments, Values& values) {
   line.option("--seconds", values.seconds, "").check(number(0));
   line.option("--device", values.device, "").check(one_of({"auto", "cpu"}));
   line.option("--width", values.widths, "").delimiter(',');
+  line.option("--colour", values.colour, "");
   line.option("--files", values.files, "");
   line.flag("--json", values.json, "").needs("--files");
   line.callback(
@@ -166,7 +172,7 @@ TEST(CommandLine, ReadsEveryKindOfValue) {
   EXPECT_THAT(values.widths, testing::ElementsAre(7));
 
   EXPECT_EQ(parse({"--threads", "-3", "--large", "9223372036854775807", "--seconds", "1e-3", "--device", "cpu",
-                   "--width", "8,16", "--files", "a", "b", "--json", "--raw", "0x1"},
+                   "--width", "8,16", "--colour", "blue", "--files", "a", "b", "--json", "--raw", "0x1"},
                   values),
             "");
   EXPECT_EQ(values.threads, -3);
@@ -174,6 +180,7 @@ TEST(CommandLine, ReadsEveryKindOfValue) {
   EXPECT_EQ(values.seconds, 1e-3);
   EXPECT_EQ(values.device, "cpu");
   EXPECT_THAT(values.widths, testing::ElementsAre(8, 16));
+  EXPECT_EQ(values.colour, Colour::blue);
   EXPECT_THAT(values.files, testing::ElementsAre("a", "b"));
   EXPECT_TRUE(values.json);
   EXPECT_EQ(values.handed_over, "0x1");
@@ -199,7 +206,7 @@ TEST(CommandLine, RefusesWhatDoesNotFit) {
                                                        {"--seconds", ""},
                                                        {"--device", "gp"},
                                                        {"--width", "8,x"},
-
+                                                       {"--colour", "green"},
                                                        {"--width"},
                                                        {"--json"},
                                                        {"--files"},
@@ -259,20 +266,29 @@ TEST(Progress, SaysDurationsInTwoUnits) {
   EXPECT_EQ(duration_in_words(52 * 3600), "2 d 04 h");
 }
 
-TEST(Progress, CutsTheWorkForAPauseOnly) {
-  std::vector<std::int64_t> parts;
-  const auto advance = [&](std::int64_t part) {
-    parts.push_back(part);
-    return 0.25;
-  };
-  Progress progress("steps", 100, 10);
-  EXPECT_EQ(progress.work(20, advance), 0.25);
-  EXPECT_THAT(parts, testing::ElementsAre(20));
-  EXPECT_EQ(progress.done(), 30);
-  EXPECT_EQ(progress.work(3, advance, [] { return false; }), 0.75);
-  EXPECT_EQ(progress.done(), 33);
-  EXPECT_EQ(progress.work(3, advance, [] { return true; }), 0.25);
-  EXPECT_EQ(progress.done(), 34);
+TEST(Progress, SaysNothingWhereNobodyWatches) {
+  testing::internal::CaptureStderr();
+  {
+    Progress progress("steps", 100, 10);
+    EXPECT_FALSE(progress.watched());
+    progress.at(10);
+    progress.at(100);
+  }
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+}
+
+TEST(Parts, GrowToATenthOfASecond) {
+  Parts parts;
+  EXPECT_EQ(parts.next(100), 1);
+  parts.took(1, 0.01);
+  EXPECT_EQ(parts.next(100), 2);
+  parts.took(1, 0.01);  // the end of something is no sign
+  EXPECT_EQ(parts.next(100), 2);
+  parts.took(2, 0.06);
+  EXPECT_EQ(parts.next(100), 2);
+  parts.took(2, 0.04);
+  EXPECT_EQ(parts.next(100), 4);
+  EXPECT_EQ(parts.next(3), 3);
 }
 
 // ---- A file that appears only when complete

@@ -12,6 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include "app/names.hpp"
+
 namespace CLI {
 class App;
 class Option;
@@ -29,7 +31,7 @@ Check number(double least = std::numeric_limits<double>::lowest());
 /// Accepts these words.
 Check one_of(std::vector<std::string> words);
 
-/// What CommandLine can read: text, whole numbers and real numbers. A value that was not given stays as it is.
+/// What CommandLine can read: text, whole numbers, real numbers and names. A value that was not given stays as it is.
 void convert(const std::string& text, std::string& value);
 void convert(const std::string& text, std::int64_t& value);
 void convert(const std::string& text, double& value);
@@ -38,6 +40,10 @@ void convert(const std::string& text, T& value) {
   std::int64_t number = 0;
   convert(text, number);
   value = static_cast<T>(number);  // a check has seen that it fits
+}
+template <Named T>
+void convert(const std::string& text, T& value) {
+  value = called<T>(text).value();  // likewise
 }
 template <class T>
 void convert(const std::string& text, std::optional<T>& value) {
@@ -70,7 +76,8 @@ class CommandLine {
   CommandLine(const std::string& description, const std::string& program);
   ~CommandLine();
 
-  /// An option with a value. Numbers are checked as whole_number() and number() do, over all that T can hold.
+  /// An option with a value. Numbers are checked as whole_number() and number() do, over all that T can hold; a name
+  /// has to be one of T's.
   template <class T>
   Option option(const std::string& name, T& value, const std::string& help) {
     const auto take = [&value](const std::vector<std::string>& texts) { convert(texts.front(), value); };
@@ -121,6 +128,8 @@ class CommandLine {
       option.check(whole_number(Limits::min(), std::cmp_less(Limits::max(), most) ? Limits::max() : most)).type("INT");
     else if constexpr (std::floating_point<Plain>)
       option.check(number()).type("FLOAT");
+    else if constexpr (Named<Plain>)
+      option.check(one_of(names<Plain>()));
     return option;
   }
 

@@ -2,7 +2,6 @@
 
 #include <unistd.h>
 
-#include <algorithm>
 #include <cinttypes>
 #include <cmath>
 #include <cstdio>
@@ -35,7 +34,6 @@ std::string end_in_words(double seconds) {
 Progress::Progress(std::string what, std::int64_t total, std::int64_t done)
     : what_(std::move(what)),
       total_(total),
-      done_(done),
       first_(done),
       watched_(isatty(STDERR_FILENO) == 1),
       begin_(Clock::now()),
@@ -47,47 +45,15 @@ Progress::~Progress() {
   }
 }
 
-double Progress::work(std::int64_t amount, const std::function<double(std::int64_t)>& advance,
-                      const std::function<bool()>& pause) {
-  if (!watched_ && !pause) {
-    done_ += amount;
-    return advance(amount);
-  }
-  double seconds = 0;
-  for (const std::int64_t end = done_ + amount; done_ < end;) {
-    const std::int64_t part = std::min(part_, end - done_);
-    const double taken = advance(part);
-    seconds += taken;
-    done_ += part;
-    if (watched_) {
-      draw();
-    }
-    if (part == part_ && taken < 0.05) {
-      part_ *= 2;
-    }
-    if (pause && pause()) {
-      break;
-    }
-  }
-  return seconds;
-}
-
 void Progress::at(std::int64_t done) {
-  done_ = done;
-  if (watched_ && done_ > first_) {
-    draw();
-  }
-}
-
-void Progress::draw() {
-  if (Clock::now() < next_drawing_) {
+  const Clock::time_point now = Clock::now();
+  if (!watched_ || done == first_ || now < next_drawing_) {
     return;
   }
-  const Clock::time_point now = Clock::now();
-  const double left = std::chrono::duration<double>(now - begin_).count() * static_cast<double>(total_ - done_) /
-                      static_cast<double>(done_ - first_);
-  std::fprintf(stderr, "\r%" PRId64 " of %" PRId64 " %s (%.0f %%), %s left%s\033[K", done_, total_, what_.c_str(),
-               100.0 * static_cast<double>(done_) / static_cast<double>(total_), duration_in_words(left).c_str(),
+  const double left = std::chrono::duration<double>(now - begin_).count() * static_cast<double>(total_ - done) /
+                      static_cast<double>(done - first_);
+  std::fprintf(stderr, "\r%" PRId64 " of %" PRId64 " %s (%.0f %%), %s left%s\033[K", done, total_, what_.c_str(),
+               100.0 * static_cast<double>(done) / static_cast<double>(total_), duration_in_words(left).c_str(),
                end_in_words(left).c_str());
   drawn_ = true;
   next_drawing_ = now + 200ms;

@@ -1,8 +1,8 @@
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
-#include <functional>
 #include <string>
 
 namespace psflip {
@@ -17,31 +17,35 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  /// Does `amount` more of the work by calls of `advance(part)`, which returns the seconds that the device took for a
-  /// part; returns their sum. The work is cut into parts, of about a tenth of a second, only if somebody watches, or if
-  /// there is a `pause`: that is asked after every part, and true ends the work early. done() then says how far it
-  /// came.
-  double work(std::int64_t amount, const std::function<double(std::int64_t)>& advance,
-              const std::function<bool()>& pause = {});
-  /// For work that tells from time to time how much of it is done.
+  /// Whether somebody may be watching; if not, nobody need say how far the work is.
+  bool watched() const { return watched_; }
+  /// So much is done now.
   void at(std::int64_t done);
-
-  std::int64_t done() const { return done_; }
 
  private:
   using Clock = std::chrono::steady_clock;
 
-  void draw();
-
   std::string what_;
   std::int64_t total_;
-  std::int64_t done_;
   std::int64_t first_;  ///< done before
-  std::int64_t part_ = 1;
   bool watched_;
   bool drawn_ = false;
   Clock::time_point begin_;
   Clock::time_point next_drawing_;
+};
+
+/// Work in parts of about a tenth of a second, for who has something to do between them.
+class Parts {
+ public:
+  /// How much to do next of what is left.
+  std::int64_t next(std::int64_t left) const { return std::min(part_, left); }
+  /// So long it took.
+  void took(std::int64_t part, double seconds) {
+    if (part == part_ && seconds < 0.05) part_ *= 2;
+  }
+
+ private:
+  std::int64_t part_ = 1;
 };
 
 /// A time to wait, in words: "40 s", "12 min", "3 h 05 min", "2 d 04 h".

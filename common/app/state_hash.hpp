@@ -3,33 +3,36 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 
 namespace psflip {
 
-/// FNV-1a with 64 bits over one byte a spin: 1 for up, 0 for down, in the model's canonical order.
-class StateHash {
+/// FNV-1a with 64 bits over bytes: changing any one byte changes it.
+class Checksum {
  public:
-  void add(bool up) { value_ = (value_ ^ static_cast<std::uint64_t>(up)) * 0x100000001b3; }
+  void add(unsigned char byte) { value_ = (value_ ^ byte) * 0x100000001b3; }
+  void add(const void* data, std::size_t bytes) {
+    const auto* const byte = static_cast<const unsigned char*>(data);
+    for (std::size_t i = 0; i < bytes; ++i) add(byte[i]);
+  }
   std::uint64_t value() const { return value_; }
 
  private:
   std::uint64_t value_ = 0xcbf29ce484222325;
 };
 
-/// FNV-1a with 64 bits over the bytes of files: changing any one byte changes it.
-class Checksum {
+/// The same over one byte a spin, or a coupling: 1 for up, 0 for down, in the model's canonical order.
+class StateHash {
  public:
-  void add(const void* data, std::size_t bytes) {
-    const auto* const byte = static_cast<const unsigned char*>(data);
-    for (std::size_t i = 0; i < bytes; ++i) {
-      value_ = (value_ ^ byte[i]) * 0x100000001b3;
-    }
+  void add(bool up) { sum_.add(static_cast<unsigned char>(up)); }
+  void add(std::span<const std::int8_t> spins) {
+    for (const std::int8_t spin : spins) add(spin > 0);
   }
-  std::uint64_t value() const { return value_; }
+  std::uint64_t value() const { return sum_.value(); }
 
  private:
-  std::uint64_t value_ = 0xcbf29ce484222325;
+  Checksum sum_;
 };
 
 /// 16 lower-case hexadecimal digits, as the programs print a hash.

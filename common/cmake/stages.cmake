@@ -17,7 +17,7 @@ function(psflip_add_stage model engine)
   get_target_property(platforms_source psflip_${model} PSFLIP_PLATFORMS)
   get_target_property(program_test psflip_${model} PSFLIP_PROGRAM_TEST)
 
-  # Objects, not an archive: they and psflip_<model>_program call each other.
+  # Objects, not an archive: they and what they are linked with call each other.
   set(platforms ${stage}_${model}_platforms)
   add_library(${platforms} OBJECT ${platforms_source})
   target_link_libraries(${platforms} PUBLIC psflip_${model} psflip_platforms ${engine})
@@ -36,7 +36,7 @@ function(psflip_add_stage model engine)
                           RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/${stage})
     target_link_libraries(${stage}_${program} PRIVATE ${platforms} ${arg_START} psflip_start)
   endforeach()
-  target_link_libraries(${stage}_${model} PRIVATE psflip_${model}_main psflip_${model}_program)
+  target_link_libraries(${stage}_${model} PRIVATE psflip_${model}_program)
   target_link_libraries(${stage}_${model}_test PRIVATE psflip_${model}_test)
   target_link_libraries(${stage}_${model}_benchmark PRIVATE psflip_${model}_benchmark)
 

@@ -178,6 +178,48 @@ void register_benchmark(const std::string& name, int repetitions, double min_tim
   min_time > 0 ? added->MinTime(min_time) : added->Iterations(1);
 }
 
+void declare(CommandLine& line, EngineOptions& options) {
+  line.option("--repetitions", options.repetitions, "Timed runs of each launch").check(whole_number(1));
+  line.option("--min-time", options.min_time, "Device seconds of a repetition at least, by repeating its run")
+      .check(number(0));
+  line.option("--device", options.device, "auto, cpu, gpu, or the number of a GPU");
+  line.option("--expect", options.expect, "Hash that the state must have after a run");
+  line.flag("--unchecked", options.unchecked, "To choose between launches only: never restart, check no bits");
+  line.footer("Options of Google Benchmark (--benchmark_format=json, --benchmark_filter=...) work too.");
+  line.allow_extras();
+}
+
+namespace {
+
+/// Has the engine at work, warm, its bits checked once. False if they are wrong.
+bool prepare(benchmark::State& state, const std::string& name, const EngineOptions& options, bool is_reference,
+             EngineAtWork& at_work, const std::function<std::unique_ptr<TimedEngine>()>& make) {
+  if (at_work.engine && at_work.name == name) return true;
+  at_work.engine.reset();
+  at_work = {make(), name};
+  if (is_reference) return true;
+  at_work.engine->run();
+  if (!options.unchecked && !at_work.engine->agrees(state, "before")) at_work.engine.reset();
+  return at_work.engine != nullptr;
+}
+
+}  // namespace
+
+void register_engine(const std::string& name, const EngineOptions& options, bool is_reference, EngineAtWork& at_work,
+                     Verdict& verdict, std::function<std::unique_ptr<TimedEngine>()> make) {
+  verdict.expected = options.expect;
+  const auto measure = [=, &options, &at_work, make = std::move(make)](benchmark::State& state) {
+    if (!prepare(state, name, options, is_reference, at_work, make)) return;
+    TimedEngine& engine = *at_work.engine;
+    const double seconds = time_iterations(state, [&] {
+      if (!options.unchecked) engine.restart();
+      return engine.run();
+    });
+    if (options.unchecked || engine.agrees(state, "after")) engine.report(state, seconds);
+  };
+  register_benchmark(name, options.repetitions, options.min_time, measure);
+}
+
 void register_copy_benchmark(const DeviceReport& device, std::size_t bytes, std::function<void()> before) {
   const auto measure = [device, bytes, before = std::move(before)](benchmark::State& state) {
     before();

@@ -18,9 +18,7 @@ Lattice random_lattice(std::int64_t size, std::uint32_t seed) {
 
 std::uint64_t state_hash(const Lattice& lattice) {
   StateHash state;
-  for (const Spin spin : lattice.spins) {
-    state.add(spin > 0);
-  }
+  state.add(lattice.spins);
   return state.value();
 }
 

@@ -12,10 +12,10 @@ namespace psflip::majority {
 using Platform = psflip::Platform<MakeSimulation>;
 using Choice = psflip::Choice<MakeSimulation>;
 
-/// This program's stage, by its folder: "03_shared_memory".
+/// This program's stage: the name of its folder.
 std::string_view stage();
 
-/// Best first: the GPU before the CPU. Stage 00 has the platform "reference" alone.
+/// Best first: the GPU before the CPU. The stage of the plain loop has the platform "reference" alone.
 const std::vector<Platform>& platforms();
 
 }  // namespace psflip::majority

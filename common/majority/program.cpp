@@ -1,5 +1,4 @@
-#include "majority/program.hpp"
-
+// The program `majority`: start, advance, report, write files. `majority --help` says it all.
 #include <cmath>
 #include <cstdint>
 #include <iostream>
@@ -15,6 +14,7 @@
 #include "app/output_file.hpp"
 #include "app/progress.hpp"
 #include "app/state_hash.hpp"
+#include "gpu/launch_options.hpp"
 #include "majority/lattice.hpp"
 #include "majority/pbm.hpp"
 #include "majority/picture.hpp"
@@ -32,10 +32,7 @@ struct Options {
   std::optional<std::string> picture;
   bool plain = false;
   std::string device = "auto";
-  std::optional<std::string> storage;
-  std::optional<int> thread_width;
-  std::optional<int> block;
-  std::optional<int> steps_per_pass;
+  LaunchValues launch;
   bool json = false;
 };
 
@@ -56,15 +53,7 @@ void declare(CommandLine& line, Options& options) {
   text("--picture", options.picture, "FILE",
        "Write the final state as a PNG of at most 1024 x 1024 pixels, up = black.");
   text("--device", options.device, "auto|cpu|gpu|N", "Where to compute: the best there is (auto), or GPU number N.");
-  text("--storage", options.storage, "int32|int8|bit", "How the device stores a spin (the stage's choice).")
-      .check(one_of({"int32", "int8", "bit"}));
-  text("--thread-width", options.thread_width, "W", "Threads along each side of a thread block (the stage's choice).")
-      .check(whole_number(1, 32));
-  text("--block", options.block, "B", "Spins along each side of what one thread computes (the stage's choice).")
-      .check(whole_number(1, 1024));
-  text("--steps-per-pass", options.steps_per_pass, "P",
-       "Steps at most that are computed while the lattice is read and written once (the stage's choice).")
-      .check(whole_number(1, 1024));
+  declare_launch<Launch>(line, options.launch);
   line.flag("--json", options.json, "Print one JSON object instead of the report.");
 }
 
@@ -100,6 +89,22 @@ void warm_up(const Platform& platform, const Launch& launch) {
   simulation->advance(1);
 }
 
+/// Returns the device's seconds.
+double advance(Simulation& simulation, std::int64_t steps) {
+  Progress progress("steps", steps);
+  if (!progress.watched()) return simulation.advance(steps);
+  Parts parts;
+  double seconds = 0;
+  for (std::int64_t done = 0; done < steps;) {
+    const std::int64_t part = parts.next(steps - done);
+    const double taken = simulation.advance(part);
+    parts.took(part, taken);
+    seconds += taken;
+    progress.at(done += part);
+  }
+  return seconds;
+}
+
 struct Result {
   Choice choice;
   Launch launch;
@@ -123,11 +128,7 @@ nlohmann::ordered_json as_json(const Options& options, const Result& result) {
         {"seed", options.input ? Json() : Json(options.seed)},
         {"input", or_null(options.input)}}},
       {"device", {{"name", device.name}, {"platform", device.platform}, {"index", device.index}}},
-      {"launch",
-       {{"storage", name(result.launch.storage.value())},
-        {"thread_width", or_null(result.launch.thread_width)},
-        {"block", or_null(result.launch.block)},
-        {"steps_per_pass", or_null(result.launch.steps_per_pass)}}},
+      {"launch", json_of<Json>(result.launch)},
       {"seconds", result.seconds},
       {"hash", result.hash},
       {"magnetisation", result.magnetisation},
@@ -145,17 +146,7 @@ void report(std::ostream& out, const Options& options, const Result& result) {
   const double sites = static_cast<double>(result.size) * static_cast<double>(result.size);
   out << "problem     " << result.size << " x " << result.size << " spins, " << options.steps << " steps, start "
       << (options.input ? *options.input : "random, seed " + std::to_string(options.seed)) << '\n';
-  out << "launch      " << name(result.launch.storage.value());
-  if (result.launch.thread_width) {
-    out << ", thread width " << *result.launch.thread_width;
-  }
-  if (result.launch.block) {
-    out << ", block " << *result.launch.block;
-  }
-  if (result.launch.steps_per_pass) {
-    out << ", steps per pass " << *result.launch.steps_per_pass;
-  }
-  out << '\n';
+  out << "launch      " << in_words(result.launch).substr(std::string("storage ").size()) << '\n';
   if (options.steps > 0) {
     const double seconds_per_step = result.seconds / static_cast<double>(options.steps);
     out << "time        " << 1e3 * seconds_per_step << " ms per step, " << 1e12 * seconds_per_step / sites
@@ -171,8 +162,8 @@ void work(const Options& options) {
   if (options.output && options.picture == options.output) {
     throw InvalidInput("--picture " + *options.picture + ": the same file as --output; they need two");
   }
-  const std::optional<Storage> storage = options.storage ? storage_called(*options.storage) : std::nullopt;
   const Choice choice = choose_device(platforms(), options.device);
+  const auto wish = launch_with<Launch>(options.launch, choice.device.index);
 
   std::optional<OutputFile> output;
   std::optional<OutputFile> picture;
@@ -185,8 +176,7 @@ void work(const Options& options) {
   const bool stdout_is_taken = (output && output->is_standard_output()) || (picture && picture->is_standard_output());
   std::ostream& out = stdout_is_taken ? std::cerr : std::cout;
 
-  Lattice lattice = start(options, largest_size(*choice.platform, storage));
-  const Launch wish{choice.device.index, storage, options.thread_width, options.block, options.steps_per_pass};
+  Lattice lattice = start(options, largest_size(*choice.platform, wish.storage));
   const std::unique_ptr<Simulation> simulation = choice.platform->make_simulation(lattice.size, wish);
   if (!options.json) {
     report_device(out, choice.device);
@@ -196,9 +186,7 @@ void work(const Options& options) {
   Result result{choice, simulation->launch(), lattice.size, "", 0, 0, 0};
   simulation->set_spins(lattice);
   lattice = {};  // so that no more than largest_size() counts is held
-  result.seconds = Progress("steps", options.steps).work(options.steps, [&](std::int64_t steps) {
-    return simulation->advance(steps);
-  });
+  result.seconds = advance(*simulation, options.steps);
   lattice = simulation->spins();
   result.hash = hex(state_hash(lattice));
   result.magnetisation = magnetisation(lattice);
@@ -228,16 +216,16 @@ void work(const Options& options) {
 }
 
 }  // namespace
+}  // namespace psflip::majority
 
-int run(int argc, const char* const* argv) noexcept {
-  CommandLine line(
+int main(int argc, char** argv) {
+  using namespace psflip::majority;
+  psflip::CommandLine line(
       "Updates a square lattice of spins, up or down, with periodic boundaries: in every step each spin becomes the\n"
       "majority of itself and its four neighbours.",
       "majority");
   Options options;
   declare(line, options);
   line.footer("The hash identifies the final state: every stage, device and launch gives the same.");
-  return run_program(line, argc, argv, [&] { work(options); });
+  return psflip::run_program(line, argc, argv, [&] { work(options); });
 }
-
-}  // namespace psflip::majority

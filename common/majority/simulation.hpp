@@ -7,9 +7,9 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
-#include <string_view>
 #include <vector>
+
+#include "majority/launch.hpp"
 
 namespace psflip::majority {
 
@@ -22,32 +22,6 @@ struct Lattice {
   std::vector<Spin> spins;
 
   friend bool operator==(const Lattice&, const Lattice&) = default;
-};
-
-/// How a device stores one spin: a 32-bit int, as in the report that stages 01 to 03 follow, one byte, or one bit.
-enum class Storage { int32, int8, bit };
-
-constexpr std::string_view name(Storage storage) {
-  return storage == Storage::int32 ? "int32" : storage == Storage::int8 ? "int8" : "bit";
-}
-/// The storage of that name; nothing if there is none.
-constexpr std::optional<Storage> storage_called(std::string_view wanted) {
-  for (const Storage storage : {Storage::int32, Storage::int8, Storage::bit}) {
-    if (name(storage) == wanted) return storage;
-  }
-  return std::nullopt;
-}
-constexpr double bytes_per_spin(Storage storage) {
-  return storage == Storage::int32 ? 4 : storage == Storage::int8 ? 1 : 0.125;
-}
-
-/// How an engine is to be run. Nothing here changes a bit of the result. What is left empty, the stage chooses.
-struct Launch {
-  int device = 0;  ///< device number within the platform
-  std::optional<Storage> storage{};
-  std::optional<int> thread_width{};    ///< threads along each side of a square thread block
-  std::optional<int> block{};           ///< spins along each side of the square that one thread computes
-  std::optional<int> steps_per_pass{};  ///< steps that are computed while the lattice is read and written once, at most
 };
 
 /// One stage's engine: a lattice on a device, and the means to advance it.
@@ -73,7 +47,7 @@ using MakeSimulation = std::unique_ptr<Simulation>(std::int64_t size, const Laun
 }  // namespace psflip::majority
 
 namespace psflip::reference {
-majority::MakeSimulation make_simulation;  ///< stage 00, the plain loop
+majority::MakeSimulation make_simulation;  ///< the plain loop
 }
 namespace psflip::cpu {
 majority::MakeSimulation make_simulation;  ///< this program's stage, as CUDA on host threads

@@ -1,5 +1,5 @@
-// The test that every stage of the 2D model passes: on each of its platforms the same bits as stage 00, whatever the
-// size, the start, the storage and the launch.
+// The test that every stage of the 2D model passes: on each of its platforms the same bits as the reference, whatever
+// the size, the start, the storage and the launch.
 //
 // ctest runs it a platform and a schedule at a time. By hand:
 //   majority_test                                            all platforms
@@ -37,14 +37,6 @@ constexpr int thread_widths[] = {8, 10, 12, 16, 32};
 constexpr int block_sides[] = {1, 2, 3, 4, 5};
 constexpr int steps_per_pass[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 64};
 
-std::string describe(const Launch& launch) {
-  const std::string open = "left to the stage";
-  const auto number = [&](std::optional<int> value) { return value ? std::to_string(*value) : open; };
-  return "storage " + (launch.storage ? std::string(name(*launch.storage)) : open) + ", thread width " +
-         number(launch.thread_width) + ", block " + number(launch.block) + ", steps a pass " +
-         number(launch.steps_per_pass);
-}
-
 /// Says where the first wrong spin is: at an edge, in the padding's reach, at a tile's border?
 testing::AssertionResult same(const Lattice& found, const Lattice& expected) {
   if (found == expected) {
@@ -67,7 +59,7 @@ testing::AssertionResult same(const Lattice& found, const Lattice& expected) {
                                      << " instead of " << int{expected.spins[first]};
 }
 
-/// Stage 00 from a start on. All launches are compared with the same states, each computed once.
+/// The reference from a start on. All launches are compared with the same states, each computed once.
 class Reference {
  public:
   explicit Reference(const Lattice& start) : states_{{0, start}} {}
@@ -165,7 +157,7 @@ class Engine : public PlatformTest<platforms> {
   /// Compares full states after so many steps.
   void expect_reference_bits(Reference& reference, const Launch& launch, const std::vector<std::int64_t>& after) const {
     const std::int64_t size = reference.start().size;
-    SCOPED_TRACE("n = " + std::to_string(size) + ", " + describe(launch));
+    SCOPED_TRACE("n = " + std::to_string(size) + ", " + in_words(launch));
     const auto simulation = make(size, launch);
     simulation->set_spins(reference.start());
     std::int64_t done = 0;
@@ -186,7 +178,7 @@ class Engine : public PlatformTest<platforms> {
   }
 };
 
-/// Stage 00 against itself would prove nothing; majority_test.cpp there says what it is compared with.
+/// The reference against itself would prove nothing; the test of its stage says what it is compared with.
 class EngineAgainstReference : public Engine {};
 
 TEST_P(Engine, IsTheOneThatFactsDescribe) {
@@ -211,7 +203,7 @@ TEST_P(Engine, IsTheOneThatFactsDescribe) {
 TEST_P(Engine, KeepsTheStateItIsGiven) {
   for (const Launch& launch : offered_launches()) {
     for (const std::int64_t size : {1, 45}) {
-      SCOPED_TRACE("n = " + std::to_string(size) + ", " + describe(launch));
+      SCOPED_TRACE("n = " + std::to_string(size) + ", " + in_words(launch));
       const auto simulation = make(size, launch);
       const Lattice first = random_lattice(size, 1);
       simulation->set_spins(first);
@@ -254,7 +246,7 @@ TEST_P(Engine, ReportsTheLaunchThatItUses) {
     if (wish.block) {
       EXPECT_EQ(used.block, wish.block);
     }
-    EXPECT_NE(make_if_offered(20, used), nullptr) << "cannot do again what it did: " << describe(used);
+    EXPECT_NE(make_if_offered(20, used), nullptr) << "cannot do again what it did: " << in_words(used);
   }
 }
 

@@ -8,13 +8,13 @@
 #include <cstring>
 #include <filesystem>
 #include <limits>
+#include <nlohmann/json.hpp>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "app/invalid_input.hpp"
 #include "app/state_hash.hpp"
-#include "spin_glass/run/result_table.hpp"
 
 namespace psflip::spin_glass {
 namespace {
@@ -37,16 +37,13 @@ static_assert(sizeof(Preamble) == 24);
 
 constexpr std::int64_t spins_at_once = 1 << 20;
 
-std::int64_t spins_of(const Options& options) {
-  const std::int64_t size = *options.size;
-  return *options.samples * *options.replicas * size * size * size;
-}
+std::int64_t spins_of(const Problem& problem) { return problem.samples * problem.replicas * sites(problem); }
 
 /// Numbers of a row of averages.
-std::size_t row_width(const Options& options) {
-  const auto distances_kept =
-      options.correlations ? 1 + static_cast<std::size_t>(distances(*options.size)) : std::size_t{0};
-  return 1 + 2 * (averaged_names.size() + distances_kept);
+std::size_t row_width(const Run& run) {
+  const auto of_correlations =
+      run.correlates() ? 1 + static_cast<std::size_t>(distances(run.problem.size)) : std::size_t{0};
+  return 1 + 2 * (averaged_names.size() + of_correlations);
 }
 
 std::vector<double> row_of(const AveragesAt& at) {
@@ -93,8 +90,8 @@ Json description(const Saved& saved, const Simulation& simulation) {
   return {{"program", "spin_glass"},
           {"stage", saved.stage},
           {"platform", saved.platform},
-          {"options", as_json(saved.options)},
-          {"couplings_hash", saved.couplings_hash},
+          {"options", as_json(saved)},
+          {"couplings_hash", saved.run.couplings_hash},
           {"sweeps", saved.sweeps},
           {"seconds", saved.result.seconds},
           {"energy", saved.result.energy},
@@ -161,24 +158,18 @@ Checkpoint::Checkpoint(std::string path) : path_(std::move(path)) {
   }
 
   // Nothing is believed before all of it has been seen.
-  constexpr std::size_t at_once = 1 << 16;
-  std::vector<char> part(2 * at_once);
   Checksum checksum;
   std::uint64_t found = 0;
+  std::vector<char> part(1 << 16);
+  const auto length = static_cast<std::size_t>(std::filesystem::file_size(path_));
   std::rewind(file_.get());
-  std::size_t held = 0, length = 0;
-  while (const std::size_t more = std::fread(&part[held], 1, at_once, file_.get())) {
-    held += more;
-    length += more;
-    if (held > sizeof found) {  // the last 8 bytes may be those of the checksum
-      const std::size_t known = held - sizeof found;
-      checksum.add(part.data(), known);
-      std::copy(part.begin() + static_cast<std::ptrdiff_t>(known), part.begin() + static_cast<std::ptrdiff_t>(held),
-                part.begin());
-      held = sizeof found;
-    }
+  for (std::size_t rest = length - sizeof found; rest > 0;) {
+    const std::size_t bytes = std::min(rest, part.size());
+    read(part.data(), bytes);
+    checksum.add(part.data(), bytes);
+    rest -= bytes;
   }
-  std::memcpy(&found, part.data(), sizeof found);
+  read(&found, sizeof found);
   if (found != checksum.value() || preamble.zero != 0 || preamble.description_bytes > length) {
     refuse("damaged: the checksum is not that of its content");
   }
@@ -188,10 +179,10 @@ Checkpoint::Checkpoint(std::string path) : path_(std::move(path)) {
   read(text.data(), text.size());
   try {
     const Json json = Json::parse(text);
-    saved_.options = options_of(json.at("options"));
+    saved_ = saved_of(json.at("options"));
     saved_.stage = json.at("stage");
     saved_.platform = json.at("platform");
-    saved_.couplings_hash = json.at("couplings_hash");
+    saved_.run.couplings_hash = json.at("couplings_hash");
     saved_.sweeps = json.at("sweeps");
     saved_.result.seconds = json.at("seconds");
     saved_.result.energy = json.at("energy");
@@ -199,17 +190,15 @@ Checkpoint::Checkpoint(std::string path) : path_(std::move(path)) {
     if (!json.at("rows").is_null()) {
       saved_.rows = {json.at("rows").at("records"), json.at("rows").at("checksum")};
     }
-    std::vector<double> row(row_width(saved_.options));
+    std::vector<double> row(row_width(saved_.run));
     for (auto rows = json.at("averages").get<std::int64_t>(); rows > 0; --rows) {
       read(row.data(), row.size() * sizeof(double));
       saved_.result.averages.push_back(averages_of(row));
     }
     state_at_ = std::ftell(file_.get());
-    const std::int64_t groups = (*saved_.options.samples - 1) / *saved_.options.samples_per_stream + 1;
-    const std::int64_t streams = groups * *saved_.options.size * *saved_.options.size * *saved_.options.size;
-    const std::int64_t end =
-        state_at_ + (spins_of(saved_.options) + 7) / 8 + json.at("stream_words").get<std::int64_t>() * streams * 4 + 8;
-    if (end != static_cast<std::int64_t>(length)) {
+    const Problem& problem = saved_.run.problem;
+    const std::int64_t words = json.at("stream_words").get<std::int64_t>() * groups(problem) * sites(problem);
+    if (state_at_ + (spins_of(problem) + 7) / 8 + words * 4 + 8 != static_cast<std::int64_t>(length)) {
       refuse("not a checkpoint of spin_glass");
     }
   } catch (const Json::exception&) {
@@ -219,10 +208,11 @@ Checkpoint::Checkpoint(std::string path) : path_(std::move(path)) {
   }
 }
 
-void Checkpoint::restore(const Problem& problem, Simulation& simulation) {
+void Checkpoint::restore(Simulation& simulation) {
+  const Problem& problem = saved_.run.problem;
   std::fseek(file_.get(), state_at_, SEEK_SET);
   State state{problem.size, problem.samples, problem.replicas, {}};
-  state.spins.resize(spins_of(saved_.options));
+  state.spins.resize(spins_of(problem));
   std::vector<std::uint8_t> bits(spins_at_once / 8);
   for (std::int64_t first = 0; first < std::ssize(state.spins); first += spins_at_once) {
     const std::int64_t count = std::min(spins_at_once, std::ssize(state.spins) - first);

@@ -5,7 +5,7 @@
 ///   4 bytes    the version of all that follows, 1
 ///   4 bytes    0
 ///   8 bytes    n, the bytes of the description
-///   n bytes    the description: a JSON object
+///   n bytes    the description: a JSON object (description.cpp)
 ///   doubles    the averages, a row for each measuring time: the sweep; value and error of every quantity;
 ///              if there are correlations, value and error of xi_12 and of C4(r), r = 0 .. L/2. NaN: there is none
 ///   bits       the spins, in the order of State (state.hpp), 1 = up, the lowest bit of a byte first, then 0s
@@ -17,27 +17,34 @@
 #include <cstdint>
 #include <cstdio>
 #include <memory>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 
 #include "app/output_file.hpp"
 #include "spin_glass/checkpoint/row_journal.hpp"
 #include "spin_glass/engine/simulation.hpp"
-#include "spin_glass/run/options.hpp"
-#include "spin_glass/run/run.hpp"
+#include "spin_glass/model/run.hpp"
 
 namespace psflip::spin_glass {
 
 /// What a checkpoint says besides spins and streams.
 struct Saved {
-  Options options;       ///< completed, with the launch that was used
-  std::string stage;     ///< that wrote it
-  std::string platform;  ///< likewise
-  std::string couplings_hash;
-  std::int64_t sweeps = 0;                 ///< done
-  Result result;                           ///< until now; no hash, device and launch
-  std::optional<RowJournal::Extent> rows;  ///< how much of the journal belongs to it, if there is one
+  Run run{};  ///< given couplings by their files alone; the names of files are good in any folder
+  // How it is computed. Each may be another when the run is resumed.
+  LaunchValues launch{};  ///< that was used
+  std::optional<std::string> device{}, checkpoint_every{};
+  bool json = false;
+  std::string stage{}, platform{};           ///< that wrote it
+  std::int64_t sweeps = 0;                   ///< done
+  Result result{};                           ///< until now; no hash
+  std::optional<RowJournal::Extent> rows{};  ///< how much of the journal belongs to it, if there is one
 };
+
+/// Run and manner by the names of the program's options, as the description has them.
+nlohmann::ordered_json as_json(const Saved& saved);
+/// Throws nlohmann::json::exception or std::bad_optional_access if it is none.
+Saved saved_of(const nlohmann::ordered_json& json);
 
 /// Writes one. Does not commit.
 void write_checkpoint(OutputFile& file, const Saved& saved, const Simulation& simulation);
@@ -49,7 +56,7 @@ class Checkpoint {
 
   const Saved& saved() const { return saved_; }
   /// Puts an engine of the run's problem where the run was.
-  void restore(const Problem& problem, Simulation& simulation);
+  void restore(Simulation& simulation);
 
  private:
   void read(void* to, std::size_t bytes);

@@ -40,17 +40,16 @@ void Checkpointer::set_interval(const std::string& every) {
   }
 }
 
-void Checkpointer::begin(Saved known, std::unique_ptr<RowJournal> journal, const Problem& problem,
-                         const Simulation& simulation, const Result& result) {
+void Checkpointer::begin(Saved known, std::unique_ptr<RowJournal> journal, const Simulation& simulation) {
   saved_ = std::move(known);
   journal_ = std::move(journal);
-  const bool needs_journal = saved_.options.output && !journal_;
+  const bool needs_journal = saved_.run.outputs.rows && !journal_;
   if (needs_journal) {
     saved_.rows.emplace();  // nothing
   }
-  save(simulation, result, simulation.half_sweeps() / 2);
+  save(simulation, saved_.result);
   if (needs_journal) {
-    journal_ = std::make_unique<RowJournal>(journal_path(path_), problem);
+    journal_ = std::make_unique<RowJournal>(journal_path(path_), saved_.run.problem);
   }
   interruption_.emplace();
 }
@@ -60,12 +59,12 @@ std::int64_t Checkpointer::next(std::int64_t sweeps) const {
 }
 
 bool Checkpointer::is_due(std::int64_t sweeps) const {
-  const bool by_now = every_sweeps_ > 0 ? sweeps >= next(saved_at_) : Clock::now() - saved_when_ >= every_time_;
+  const bool by_now = every_sweeps_ > 0 ? sweeps >= next(saved_.sweeps) : Clock::now() - saved_when_ >= every_time_;
   return by_now || interruption_->signal() != 0;
 }
 
-void Checkpointer::save(const Simulation& simulation, const Result& result, std::int64_t sweeps) {
-  saved_.sweeps = sweeps;
+void Checkpointer::save(const Simulation& simulation, const Result& result) {
+  saved_.sweeps = simulation.half_sweeps() / 2;
   saved_.result = result;
   if (journal_) {
     saved_.rows = journal_->synchronise();
@@ -74,14 +73,13 @@ void Checkpointer::save(const Simulation& simulation, const Result& result, std:
   file_->commit();
   file_.reset();
   file_.emplace(path_);
-  saved_at_ = sweeps;
   saved_when_ = Clock::now();
 }
 
-void Checkpointer::end_if_interrupted(std::int64_t sweeps) const {
+void Checkpointer::end_if_interrupted() const {
   if (const int signal = interruption_->signal(); signal != 0) {
-    throw Interrupted("ended by signal " + std::to_string(signal) + " after " + std::to_string(sweeps) + " of " +
-                          std::to_string(*saved_.options.sweeps) + " sweeps; --resume " + path_ + " continues",
+    throw Interrupted("ended by signal " + std::to_string(signal) + " after " + std::to_string(saved_.sweeps) + " of " +
+                          std::to_string(saved_.run.sweeps) + " sweeps; --resume " + path_ + " continues",
                       signal);
   }
 }

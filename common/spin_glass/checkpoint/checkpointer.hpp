@@ -24,17 +24,16 @@ class Checkpointer {
 
   /// Saves the run where it begins; from now on it can be resumed, and signals are noted. `known` is what is known of
   /// it before its first sweep; `journal` that of a resumed run. A new one that writes --output gets one.
-  void begin(Saved known, std::unique_ptr<RowJournal> journal, const Problem& problem, const Simulation& simulation,
-             const Result& result);
+  void begin(Saved known, std::unique_ptr<RowJournal> journal, const Simulation& simulation);
 
   /// The sweeps after which the run is to be saved next, if that depends on sweeps; else many.
   std::int64_t next(std::int64_t sweeps) const;
   /// Whether it is time to save a run after so many sweeps, or a signal came.
   bool is_due(std::int64_t sweeps) const;
-  /// Saves the run, in which so many sweeps were done.
-  void save(const Simulation& simulation, const Result& result, std::int64_t sweeps);
+  /// Saves the run as it is.
+  void save(const Simulation& simulation, const Result& result);
   /// Throws Interrupted if a signal came; the run has been saved.
-  void end_if_interrupted(std::int64_t sweeps) const;
+  void end_if_interrupted() const;
 
   /// Keeps a sample's observables, for a run that keeps its rows.
   void add(std::int64_t sweep, std::int64_t sample, const SampleObservables& observables);
@@ -50,7 +49,6 @@ class Checkpointer {
   Saved saved_;
   std::unique_ptr<RowJournal> journal_;
   std::optional<Interruption> interruption_;
-  std::int64_t saved_at_ = 0;
   Clock::time_point saved_when_ = Clock::now();
 };
 

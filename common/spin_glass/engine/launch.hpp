@@ -1,14 +1,12 @@
-/// How an engine of the 3D model is to be run, and the one table of what can be asked for: the command lines of program
-/// and benchmark, JSON, reports, checkpoints and tests go through it.
+/// How an engine of the 3D model is to be run.
 #pragma once
 
 #include <array>
-#include <functional>
-#include <map>
 #include <optional>
-#include <string>
 #include <string_view>
 #include <vector>
+
+#include "gpu/launch_fields.hpp"
 
 namespace psflip::spin_glass {
 
@@ -16,21 +14,22 @@ namespace psflip::spin_glass {
 enum class Indexing { standard, bitwise, standard_grid, sliced, sliced_grid };
 /// How a kernel reads what it does not write: by a plain pointer, through the read-only path, or as a linear texture.
 enum class Load { plain, readonly, texture };
-/// Which of a stage's kernels, where it has several (stage 07, whose files have these names).
+/// Which of a stage's kernels, where it has several (whose files have these names).
 enum class Kernel { update, wide, fused, resident, small };
-/// How a boundary plane gets to the neighbouring rank (stage 08, whose files have these names).
+/// How a boundary plane gets to the neighbouring rank of MPI, where there are several.
 enum class Transport { staged, mpi, nccl, peer };
 
-inline constexpr std::array indexings{Indexing::standard, Indexing::bitwise, Indexing::standard_grid, Indexing::sliced,
-                                      Indexing::sliced_grid};
-inline constexpr std::array loads{Load::plain, Load::readonly, Load::texture};
-inline constexpr std::array kernels{Kernel::update, Kernel::wide, Kernel::fused, Kernel::resident, Kernel::small};
-inline constexpr std::array transports{Transport::staged, Transport::mpi, Transport::nccl, Transport::peer};
-/// "standard-grid" and so on.
-std::string_view name(Indexing);
-std::string_view name(Load);
-std::string_view name(Kernel);
-std::string_view name(Transport);
+constexpr std::array<std::string_view, 5> names_of(Indexing) {
+  return {"standard", "bitwise", "standard-grid", "sliced", "sliced-grid"};
+}
+constexpr std::array<std::string_view, 3> names_of(Load) { return {"plain", "readonly", "texture"}; }
+constexpr std::array<std::string_view, 5> names_of(Kernel) { return {"update", "wide", "fused", "resident", "small"}; }
+constexpr std::array<std::string_view, 4> names_of(Transport) { return {"staged", "mpi", "nccl", "peer"}; }
+
+inline constexpr auto indexings = values<Indexing>();
+inline constexpr auto loads = values<Load>();
+inline constexpr auto kernels = values<Kernel>();
+inline constexpr auto transports = values<Transport>();
 
 /// How an engine is to be run. Nothing here changes a bit of the result. What is left empty, the stage chooses.
 struct Launch {
@@ -46,27 +45,8 @@ struct Launch {
   std::optional<Transport> transport{};
 };
 
-/// What there is to know about a member of Launch; its values are texts here.
-struct LaunchField {
-  std::string name;                ///< "samples_per_word", as in JSON and in the names of benchmarks
-  std::string option;              ///< "--samples-per-word"
-  std::string help;                ///< without a full stop
-  std::vector<std::string> words;  ///< its values; if there are none, it is a whole number
-  int most;                        ///< the largest whole number
-  bool automatic;                  ///< the program also takes "auto": the stage chooses
-  std::function<std::optional<std::string>(const Launch&)> get;
-  std::function<void(Launch&, const std::string&)> set;  ///< to one of its values
-};
+using LaunchField = psflip::FieldOf<Launch>;
 /// All but `device`. To add one: a member of Launch, a line in launch.cpp, and its use in a stage.
-const std::vector<LaunchField>& launch_fields();
-
-/// Values by the names of their fields, without those that are left out.
-using LaunchValues = std::map<std::string, std::string>;
-LaunchValues values_of(const Launch& launch);
-/// The launch with these values. Where one is "auto", it is left out.
-Launch launch_with(const LaunchValues& values, int device);
-
-/// "indexing sliced, threads 128", or "left to the stage".
-std::string in_words(const Launch& launch);
+const std::vector<LaunchField>& launch_fields(const Launch& = {});
 
 }  // namespace psflip::spin_glass

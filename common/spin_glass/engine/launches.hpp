@@ -5,9 +5,7 @@
 #include <cstdint>
 #include <string>
 
-#include "app/host.hpp"
-#include "app/invalid_input.hpp"
-#include "gpu/check.hpp"
+#include "gpu/free_memory.hpp"
 #include "spin_glass/engine/offer.hpp"
 
 namespace psflip::PSFLIP_PLATFORM {
@@ -15,14 +13,10 @@ namespace psflip::PSFLIP_PLATFORM {
 /// Throws InvalidInput if an engine that needs so many bytes does not fit into the device's free memory.
 inline void refuse_large_problem(const spin_glass::Problem& problem, const spin_glass::Launch& launch,
                                  double bytes_needed) {
-  std::size_t free = 0, total = 0;
   CHECK_CUDA(cudaSetDevice(launch.device));
-  CHECK_CUDA(cudaMemGetInfo(&free, &total));
-  if (bytes_needed <= static_cast<double>(free)) return;
-  throw InvalidInput("--size " + std::to_string(problem.size) + " with " + std::to_string(problem.samples) +
-                     " samples of " + std::to_string(problem.replicas) + " replicas needs " +
-                     readable_bytes(bytes_needed) + " of device memory; " + readable_bytes(static_cast<double>(free)) +
-                     " are free");
+  refuse_more_than_there_is(bytes_needed, "--size " + std::to_string(problem.size) + " with " +
+                                              std::to_string(problem.samples) + " samples of " +
+                                              std::to_string(problem.replicas) + " replicas");
 }
 
 /// Samples lie along a dimension of the grid that counts to 65535; beyond it the kernel loops.

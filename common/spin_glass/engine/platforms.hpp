@@ -12,13 +12,13 @@ namespace psflip::spin_glass {
 using Platform = psflip::Platform<MakeSimulation>;
 using Choice = psflip::Choice<MakeSimulation>;
 
-/// This program's stage, by its folder: "05_sliced".
+/// This program's stage: the name of its folder.
 std::string_view stage();
 
 /// Whether the stage was built with a library that it can do without, "nccl" say.
 bool built_with(std::string_view library);
 
-/// Best first: the GPU before the CPU. Stage 00 has the platform "reference" alone.
+/// Best first: the GPU before the CPU. The stage of the plain loop has the platform "reference" alone.
 const std::vector<Platform>& platforms();
 
 }  // namespace psflip::spin_glass

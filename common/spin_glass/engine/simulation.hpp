@@ -98,7 +98,7 @@ using MakeSimulation = std::unique_ptr<Simulation>(const Problem& problem, const
 }  // namespace psflip::spin_glass
 
 namespace psflip::reference {
-spin_glass::MakeSimulation make_simulation;  ///< stage 00, the plain loop
+spin_glass::MakeSimulation make_simulation;  ///< the plain loop
 }
 namespace psflip::cpu {
 spin_glass::MakeSimulation make_simulation;  ///< this program's stage, as CUDA on host threads

@@ -105,19 +105,13 @@ SampleObservables observe(const State& state, std::int64_t sample, std::span<con
 
 std::uint64_t state_hash(const State& state) {
   StateHash hash;
-  for (const Spin spin : state.spins) {
-    hash.add(spin > 0);
-  }
+  hash.add(state.spins);
   return hash.value();
 }
 
 std::uint64_t couplings_hash(const Problem& problem) {
   StateHash hash;
-  for (std::int64_t sample = 0; sample < problem.samples; ++sample) {
-    for (const Coupling coupling : sample_couplings(problem, sample)) {
-      hash.add(coupling > 0);
-    }
-  }
+  for (std::int64_t sample = 0; sample < problem.samples; ++sample) hash.add(sample_couplings(problem, sample));
   return hash.value();
 }
 

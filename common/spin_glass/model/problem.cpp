@@ -36,14 +36,6 @@ void check_given_couplings(const Problem& problem) {
 
 }  // namespace
 
-std::string_view name(Generator generator) {
-  constexpr std::string_view names[] = {"minstd",        "parisi-rapuano", "mt19937",      "philox",
-                                        "curand-xorwow", "curand-philox",  "curand-mtgp32"};
-  return names[static_cast<int>(generator)];
-}
-
-std::string_view name(Start start) { return start == Start::random ? "random" : "ordered"; }
-
 std::int64_t period(Generator generator) {
   switch (generator) {
     case Generator::minstd:

@@ -19,6 +19,8 @@
 #include <string_view>
 #include <vector>
 
+#include "app/names.hpp"
+
 namespace psflip::spin_glass {
 
 /// +1 (up) or -1 (down).
@@ -29,20 +31,19 @@ using Coupling = std::int8_t;
 enum class Generator { minstd, parisi_rapuano, mt19937, philox, curand_xorwow, curand_philox, curand_mtgp32 };
 enum class Start { random, ordered };
 
+constexpr std::array<std::string_view, 7> names_of(Generator) {
+  return {"minstd", "parisi-rapuano", "mt19937", "philox", "curand-xorwow", "curand-philox", "curand-mtgp32"};
+}
+constexpr std::array<std::string_view, 2> names_of(Start) { return {"random", "ordered"}; }
+
+inline constexpr auto all_generators = values<Generator>();
 /// The four whose bits are defined here: a run with one of them has the same bits wherever it is done.
 inline constexpr std::array generators{Generator::minstd, Generator::parisi_rapuano, Generator::mt19937,
                                        Generator::philox};
-/// Those of NVIDIA's library cuRAND, for comparison: stage 06 has them, on a GPU only. What they give is cuRAND's
+/// Those of NVIDIA's library cuRAND, for comparison: on a GPU only, where a stage has them. What they give is cuRAND's
 /// business, so only the physics can tell whether a run with one of them is right.
 inline constexpr std::array curand_generators{Generator::curand_xorwow, Generator::curand_philox,
                                               Generator::curand_mtgp32};
-inline constexpr std::array all_generators{Generator::minstd,       Generator::parisi_rapuano, Generator::mt19937,
-                                           Generator::philox,       Generator::curand_xorwow,  Generator::curand_philox,
-                                           Generator::curand_mtgp32};
-/// "minstd", "parisi-rapuano", "mt19937", "philox", "curand-xorwow", "curand-philox", "curand-mtgp32"
-std::string_view name(Generator generator);
-/// "random", "ordered"
-std::string_view name(Start start);
 
 /// How many numbers a stream gives before it repeats itself; what is more than 2^62 counts as 2^62.
 std::int64_t period(Generator generator);

@@ -1,5 +1,4 @@
-#include "spin_glass/run/program.hpp"
-
+// The program `spin_glass`: start, advance, measure, report, write files. `spin_glass --help` says it all.
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>
@@ -15,6 +14,7 @@
 #include "app/command_line.hpp"
 #include "app/host.hpp"
 #include "app/invalid_input.hpp"
+#include "app/start.hpp"
 #include "app/state_hash.hpp"
 #include "spin_glass/checkpoint/checkpoint.hpp"
 #include "spin_glass/checkpoint/checkpointer.hpp"
@@ -22,10 +22,10 @@
 #include "spin_glass/engine/platforms.hpp"
 #include "spin_glass/model/averages.hpp"
 #include "spin_glass/model/observables.hpp"
+#include "spin_glass/model/run.hpp"
 #include "spin_glass/run/options.hpp"
 #include "spin_glass/run/report.hpp"
 #include "spin_glass/run/result_table.hpp"
-#include "spin_glass/run/run.hpp"
 #include "spin_glass/run/run_files.hpp"
 #include "spin_glass/run/schedule.hpp"
 #include "spin_glass/run/simulate.hpp"
@@ -44,7 +44,7 @@ void refuse_large_problem(const Run& run, const Schedule& schedule, double bytes
   const Problem& problem = run.problem;
   const auto of = [](std::int64_t number) { return static_cast<double>(number); };
   const double lattices = of(problem.samples) * of(sites(problem)) * bytes_per_site;
-  const double averages = sizeof(AveragesAt) + (run.correlations ? of(distances(problem.size)) * sizeof(Average) : 0);
+  const double averages = sizeof(AveragesAt) + (run.correlates() ? of(distances(problem.size)) * sizeof(Average) : 0);
   const double needed = lattices + of(problem.samples) * sizeof(double) * 5 +
                         of(pairs(problem.replicas)) * sizeof(std::int64_t) + of(schedule.count()) * averages;
   const double there = of(host_memory_bytes());
@@ -57,16 +57,13 @@ void refuse_large_problem(const Run& run, const Schedule& schedule, double bytes
                      " of memory; the machine has " + readable_bytes(there));
 }
 
-/// A device's first launch also loads the kernel. A small problem takes that out of the measured time: one sample, of a
-/// size that the launch can do. Where that is refused, because there are more ranks of MPI than planes, the measured
-/// time has it.
+/// A device's first launch also loads the kernel. A small problem takes that out of the measured time. Where the launch
+/// cannot do it, the measured time has it.
 void warm_up(const Platform& platform, const Launch& launch, const Problem& problem) {
   Problem small = problem;
   small.given_couplings.reset();
   small.samples = 1;
-  if (!launch.cluster) {  // the shape of a cluster is made for the size
-    small.size = launch.transport ? std::min<std::int64_t>(problem.size, 64) : 16;
-  }
+  small.size = std::min<std::int64_t>(problem.size, 64);
   try {
     platform.make_simulation(small, launch)->advance(2);
   } catch (const InvalidInput&) {
@@ -89,22 +86,37 @@ std::unique_ptr<Checkpointer> open_checkpointer(const Options& given) {
   return std::make_unique<Checkpointer>(*path, given.resume.has_value());
 }
 
-RunFiles open_files(const Options& options, const Run& run) {
-  RunFiles::Paths paths{options.output, options.averages, options.write_couplings, options.correlations, {}};
-  if (options.checkpoint) {
-    paths.others = {*options.checkpoint, journal_path(*options.checkpoint)};
-  }
-  return {paths, run.problem.samples};
+/// What the checkpoint's file and rows are called, if there is one: no output may be.
+std::vector<std::string> names_of_checkpoint(const Options& given) {
+  const std::optional<std::string>& path = given.resume ? given.resume : given.checkpoint;
+  return path ? std::vector{*path, journal_path(*path)} : std::vector<std::string>();
 }
 
 /// What is asked for about the launch; for a resumed run that is the launch that it had, if this is the same stage and
 /// kind of device and nothing else is asked for.
-Launch wish_for(const Options& given, Options options, const Saved* saved, const Choice& choice) {
-  if (saved != nullptr && given.launch.empty() &&
-      (saved->stage != stage() || saved->platform != choice.platform->name)) {
-    options.launch.clear();
+Launch wish_for(const Options& given, const Saved* saved, const Choice& choice) {
+  const bool as_before = saved != nullptr && saved->stage == stage() && saved->platform == choice.platform->name;
+  return launch_with<Launch>(as_before && given.launch.empty() ? saved->launch : given.launch, choice.device.index);
+}
+
+/// The rows that a checkpoint goes with, which go to the files again.
+std::unique_ptr<RowJournal> read_journal(const std::string& path, const Saved& saved, const Problem& problem,
+                                         const Schedule& schedule, RunFiles& files) {
+  if (!saved.rows) return nullptr;
+  const auto add = [&](std::int64_t sweep, std::int64_t sample, const SampleObservables& observables) {
+    if (schedule.has(sweep)) files.add(sweep, sample, observables);
+  };
+  return std::make_unique<RowJournal>(path, problem, *saved.rows, add);
+}
+
+/// With file names that are good in any folder.
+Outputs absolute(Outputs outputs) {
+  const auto make = [](std::string& path) { path = std::filesystem::absolute(path).lexically_normal(); };
+  for (std::optional<std::string>* const path : {&outputs.rows, &outputs.averages, &outputs.correlations}) {
+    if (*path) make(**path);
   }
-  return launch_with(options.launch, choice.device.index);
+  std::ranges::for_each(outputs.couplings, make);
+  return outputs;
 }
 
 void work(const Options& given) {
@@ -114,28 +126,32 @@ void work(const Options& given) {
     checkpoint.emplace(*given.resume);
   }
   const Saved* const saved = checkpoint ? &checkpoint->saved() : nullptr;
-  Options options = saved ? continued(given, saved->options) : given;
-  if (options.sweeps && saved && *options.sweeps < saved->sweeps) {
-    throw InvalidInput("--sweeps is " + std::to_string(*options.sweeps) + ": " + std::to_string(saved->sweeps) +
+  Run run = make_run(given, saved ? &saved->run : nullptr);
+  if (saved && run.sweeps < saved->sweeps) {
+    throw InvalidInput("--sweeps is " + std::to_string(run.sweeps) + ": " + std::to_string(saved->sweeps) +
                        " are done in " + *given.resume);
   }
-  if (checkpointer && options.checkpoint_every) {
-    checkpointer->set_interval(*options.checkpoint_every);
+  Saved known = saved ? *saved : Saved();  // what the next checkpoint says
+  if (given.checkpoint_every) known.checkpoint_every = given.checkpoint_every;
+  if (given.device) known.device = given.device;
+  known.json |= given.json;
+  if (checkpointer && known.checkpoint_every) {
+    checkpointer->set_interval(*known.checkpoint_every);
   }
-  const Schedule schedule(options.measure.value_or("end"), options.sweeps.value_or(100));
-  Run run = make_run(options);
-  const Choice choice = choose_device(platforms(), options.device.value_or("auto"));
+  const Schedule schedule(run.measure, run.sweeps);
+  const Choice choice = choose_device(platforms(), known.device.value_or("auto"));
   if (choice.platform->name != "gpu") {
     refuse_large_problem(run, schedule, 2 * bytes_of_all(run.problem));  // here, and in the engine
   }
-  RunFiles files = open_files(options, run);
-  if (files.writes_standard_output() && options.json) {
+  RunFiles files(run.outputs, run.problem.samples, names_of_checkpoint(given));
+  if (files.writes_standard_output() && known.json) {
     throw InvalidInput("--json: standard output takes the JSON object or a file, not both");
   }
   std::ostream& out = files.writes_standard_output() ? std::cerr : std::cout;
 
-  const Launch wish = wish_for(given, options, saved, choice);
+  const Launch wish = wish_for(given, saved, choice);
   const std::unique_ptr<Simulation> simulation = choice.platform->make_simulation(run.problem, wish);
+  const Launch launch = simulation->launch();
   if (checkpointer && dynamic_cast<const Resumable*>(simulation.get()) == nullptr) {
     throw InvalidInput("--checkpoint: the random streams of " + std::string(name(run.problem.generator)) +
                        " are cuRAND's own and cannot be continued; take another --generator");
@@ -147,56 +163,48 @@ void work(const Options& given) {
   }
   refuse_large_problem(run, schedule, bytes_per_site);
   run.couplings_hash = hex(couplings_hash(run.problem));
-  if (saved && saved->couplings_hash != run.couplings_hash) {
+  if (saved && saved->run.couplings_hash != run.couplings_hash) {
     throw InvalidInput("--couplings: the hash of these is " + run.couplings_hash + "; the run to be resumed has " +
-                       saved->couplings_hash);
+                       saved->run.couplings_hash);
   }
-  Result result = saved ? saved->result : Result{};
-  result.device = choice.device;
-  result.launch = simulation->launch();
-  result.remark = simulation->remark();
-  const nlohmann::ordered_json header = header_json(run, choice.device, result.launch);
+  const nlohmann::ordered_json header = header_json(run, choice.device, launch);
   files.begin(header, run.problem);
 
+  Result result = known.result;
   std::unique_ptr<RowJournal> journal;
   if (checkpoint) {
     // What was measured only because it was the end is nothing that a longer run measures.
     std::erase_if(result.averages, [&](const AveragesAt& at) { return !schedule.has(at.sweep); });
-    if (saved->rows) {
-      const auto add = [&](std::int64_t sweep, std::int64_t sample, const SampleObservables& observables) {
-        if (schedule.has(sweep)) {
-          files.add(sweep, sample, observables);
-        }
-      };
-      journal = std::make_unique<RowJournal>(journal_path(*options.checkpoint), run.problem, *saved->rows, add);
-    }
-    checkpoint->restore(run.problem, *simulation);
+    journal = read_journal(journal_path(*given.resume), *saved, run.problem, schedule, files);
+    checkpoint->restore(*simulation);
     checkpoint.reset();  // with it goes the file, which would take room on the disk as long as it is open
   }
 
-  if (!options.json) {
-    report_device(out, choice.device, result.remark);
+  if (!known.json) {
+    report_device(out, choice.device, simulation->remark());
   }
-  warm_up(*choice.platform, result.launch, run.problem);
+  warm_up(*choice.platform, launch, run.problem);
   if (checkpointer) {
-    Saved known{completed(options, run), std::string(stage()), choice.platform->name, run.couplings_hash, 0, {}, {}};
-    Launch launch = result.launch;
-    launch.transport = wish.transport;  // what is chosen for these ranks may not suit those of a resumed run
-    known.options.launch = values_of(launch);
-    checkpointer->begin(std::move(known), std::move(journal), run.problem, *simulation, result);
+    Launch kept = launch;
+    kept.transport = wish.transport;  // what is chosen for these ranks may not suit those of a resumed run
+    known.launch = values_of(kept);
+    known.stage = stage();
+    known.platform = choice.platform->name;
+    known.run = run;
+    known.run.outputs = absolute(run.outputs);
+    known.result = result;
+    checkpointer->begin(known, std::move(journal), *simulation);
   }
   simulate(*simulation, run, schedule, files, checkpointer.get(), result);
   files.end(header, result.averages);
-  if (options.json) {
-    std::cout << text_of(result_json(run, result), 2) << '\n';
+  if (known.json) {
+    std::cout << text_of(result_json(header, simulation->remark(), run, result), 2) << '\n';
   } else {
-    report(out, run, result);
+    report(out, run, launch, result);
   }
 }
 
-}  // namespace
-
-int run(int argc, const char* const* argv) noexcept {
+int program(int argc, char** argv) {
   CommandLine line(
       "Simulates the three-dimensional +-J spin glass (Edwards-Anderson) on a periodic cubic lattice by Metropolis\n"
       "dynamics: a sweep updates all sites of one checkerboard colour, then all of the other.",
@@ -207,4 +215,7 @@ int run(int argc, const char* const* argv) noexcept {
   return run_program(line, argc, argv, [&] { work(options); });
 }
 
+}  // namespace
 }  // namespace psflip::spin_glass
+
+int main(int argc, char** argv) { return psflip::start(argc, argv, psflip::spin_glass::program); }

@@ -3,14 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <iomanip>
 #include <string>
-#include <string_view>
-#include <type_traits>
-#include <variant>
 #include <vector>
 
 #include "spin_glass/engine/platforms.hpp"
-#include "spin_glass/run/options.hpp"
 #include "spin_glass/run/run_files.hpp"
 
 namespace psflip::spin_glass {
@@ -30,15 +27,6 @@ double ps_per_flip(const Run& run, const Result& result) {
 template <class T>
 Json or_null(const std::optional<T>& value) {
   return value ? Json(*value) : Json();
-}
-
-Json launch_json(const Launch& launch) {
-  Json json = Json::object();
-  for (const LaunchField& field : launch_fields()) {
-    const std::optional<std::string> value = field.get(launch);
-    json[field.name] = value ? json_value(field, *value) : Json();
-  }
-  return json;
 }
 
 Json problem_json(const Run& run) {
@@ -62,16 +50,15 @@ Json problem_json(const Run& run) {
   };
 }
 
-Json averages_json(const std::vector<AveragesAt>& averages, bool correlations) {
+Json averages_json(const std::vector<AveragesAt>& averages) {
   Json rows = Json::array();
-  const std::vector<std::string> columns = average_columns(correlations);
   for (const AveragesAt& at : averages) {
-    Json row = Json::object();
-    const std::vector<ResultTable::Cell> cells = average_row(at, correlations);
+    Json& row = rows.emplace_back(Json::object());
+    const std::vector<std::string> columns = average_columns(at);
+    const std::vector<ResultTable::Cell> cells = average_row(at);
     for (std::size_t i = 0; i < columns.size(); ++i) {
       row[columns[i]] = as_json(cells[i]);
     }
-    rows.push_back(row);
   }
   return rows;
 }
@@ -93,23 +80,18 @@ std::string with_error(const Average& average) {
   return text;
 }
 
-void report_averages(std::ostream& out, const std::vector<AveragesAt>& averages, bool correlations) {
-  const auto print = [&](const std::string& text, std::size_t width) {
-    out << std::string(width - std::min(width, text.size()), ' ') << text;
-  };
-  out << "averages over samples; in brackets: the error of the last digits\n";
-  print("sweep", 10);
-  for (const std::string_view quantity : average_names(correlations)) {
-    print(std::string(quantity), 15);
+void report_averages(std::ostream& out, const std::vector<AveragesAt>& averages) {
+  out << "averages over samples; in brackets: the error of the last digits\n" << std::setw(10) << "sweep";
+  for (const auto& [name, average] : quantities(averages.front())) {
+    out << std::setw(15) << name;
+  }
+  for (const AveragesAt& at : averages) {
+    out << '\n' << std::setw(10) << at.sweep;
+    for (const auto& [name, average] : quantities(at)) {
+      out << std::setw(15) << (average ? with_error(*average) : "-");
+    }
   }
   out << '\n';
-  for (const AveragesAt& at : averages) {
-    print(std::to_string(at.sweep), 10);
-    for (const std::optional<Average>& average : average_values(at, correlations)) {
-      print(average ? with_error(*average) : "-", 15);
-    }
-    out << '\n';
-  }
 }
 
 }  // namespace
@@ -120,14 +102,13 @@ Json header_json(const Run& run, const DeviceReport& device, const Launch& launc
       {"stage", stage()},
       {"problem", problem_json(run)},
       {"device", {{"name", device.name}, {"platform", device.platform}, {"index", device.index}}},
-      {"launch", launch_json(launch)},
+      {"launch", json_of<Json>(launch)},
   };
 }
 
-Json result_json(const Run& run, const Result& result) {
-  Json object = header_json(run, result.device, result.launch);
-  if (!result.remark.empty()) {
-    object["remark"] = result.remark;
+Json result_json(Json object, const std::string& remark, const Run& run, const Result& result) {
+  if (!remark.empty()) {
+    object["remark"] = remark;
   }
   object["seconds"] = result.seconds;
   object["ps_per_flip"] = run.sweeps > 0 ? Json(ps_per_flip(run, result)) : Json();
@@ -136,7 +117,7 @@ Json result_json(const Run& run, const Result& result) {
   object["energy"] = result.energy;
   object["magnetisation_per_site"] = static_cast<double>(result.magnetisation) / spins(run.problem);
   object["energy_per_site"] = static_cast<double>(result.energy) / spins(run.problem);
-  object["averages"] = averages_json(result.averages, run.correlations);
+  object["averages"] = averages_json(result.averages);
   return object;
 }
 
@@ -149,7 +130,7 @@ void report_device(std::ostream& out, const DeviceReport& device, const std::str
   out << std::flush;
 }
 
-void report(std::ostream& out, const Run& run, const Result& result) {
+void report(std::ostream& out, const Run& run, const Launch& launch, const Result& result) {
   const Problem& problem = run.problem;
   out << "problem     " << problem.size << " x " << problem.size << " x " << problem.size << " spins, "
       << counted(problem.samples, "sample") << " of " << counted(problem.replicas, "replica") << ", "
@@ -166,8 +147,8 @@ void report(std::ostream& out, const Run& run, const Result& result) {
     out << path << ", ";
   }
   out << "hash " << run.couplings_hash << '\n';
-  if (!values_of(result.launch).empty()) {
-    out << "launch      " << in_words(result.launch) << '\n';
+  if (!values_of(launch).empty()) {
+    out << "launch      " << in_words(launch) << '\n';
   }
   if (run.sweeps > 0) {
     out << "time        " << 1e3 * result.seconds / static_cast<double>(run.sweeps) << " ms per sweep, "
@@ -178,7 +159,7 @@ void report(std::ostream& out, const Run& run, const Result& result) {
       << " per site)\n";
   out << "E           " << result.energy << " (" << static_cast<double>(result.energy) / spins(problem)
       << " per site)\n\n";
-  report_averages(out, result.averages, run.correlations);
+  report_averages(out, result.averages);
 }
 
 }  // namespace psflip::spin_glass

@@ -5,7 +5,9 @@
 #include <ostream>
 #include <string>
 
-#include "spin_glass/run/run.hpp"
+#include "gpu/device.hpp"
+#include "spin_glass/engine/launch.hpp"
+#include "spin_glass/model/run.hpp"
 
 namespace psflip::spin_glass {
 
@@ -13,11 +15,11 @@ namespace psflip::spin_glass {
 /// problem, device, launch.
 nlohmann::ordered_json header_json(const Run& run, const DeviceReport& device, const Launch& launch);
 
-/// The header and the result.
-nlohmann::ordered_json result_json(const Run& run, const Result& result);
+/// The header and the result. `remark`: that of the engine.
+nlohmann::ordered_json result_json(nlohmann::ordered_json header, const std::string& remark, const Run& run,
+                                   const Result& result);
 
-/// `remark`: that of the engine.
 void report_device(std::ostream& out, const DeviceReport& device, const std::string& remark);
-void report(std::ostream& out, const Run& run, const Result& result);
+void report(std::ostream& out, const Run& run, const Launch& launch, const Result& result);
 
 }  // namespace psflip::spin_glass

@@ -24,7 +24,9 @@ void refuse_twins(const std::vector<std::string>& paths) {
   }
 }
 
-std::vector<std::string> state_columns(std::int64_t replicas) {
+ResultTable::Cell cell(const std::optional<double>& value) { return value ? *value : ResultTable::Cell(); }
+
+std::vector<std::string> row_columns(std::int64_t replicas) {
   std::vector<std::string> columns{"sweep", "sample", "replica", "energy", "magnetisation"};
   for (std::int64_t b = 1; b < replicas; ++b) {
     columns.push_back("overlap_" + std::to_string(b));
@@ -34,39 +36,37 @@ std::vector<std::string> state_columns(std::int64_t replicas) {
 
 }  // namespace
 
-RunFiles::RunFiles(const Paths& paths, std::int64_t samples) {
-  const auto wanted = static_cast<std::int64_t>(paths.couplings.size());
+RunFiles::RunFiles(const Outputs& outputs, std::int64_t samples, const std::vector<std::string>& others) {
+  const auto wanted = static_cast<std::int64_t>(outputs.couplings.size());
   if (wanted > 0 && wanted != samples) {
     throw InvalidInput("--write-couplings has " + std::to_string(wanted) + (wanted == 1 ? " file" : " files") +
                        ": it takes one for each sample, and there are " + std::to_string(samples));
   }
-  std::vector<std::string> all_paths = paths.couplings;
-  all_paths.insert(all_paths.end(), paths.others.begin(), paths.others.end());
-  for (const auto& path : {paths.states, paths.averages, paths.correlations}) {
+  std::vector<std::string> all_paths = outputs.couplings;
+  all_paths.insert(all_paths.end(), others.begin(), others.end());
+  for (const auto& path : {outputs.rows, outputs.averages, outputs.correlations}) {
     if (path) {
       all_paths.push_back(*path);
     }
   }
   refuse_twins(all_paths);
-  if (paths.states) {
-    states_.emplace("--output", *paths.states);
+  if (outputs.rows) {
+    rows_.emplace("--output", *outputs.rows);
   }
-  if (paths.averages) {
-    averages_.emplace("--averages", *paths.averages);
+  if (outputs.averages) {
+    averages_.emplace("--averages", *outputs.averages);
   }
-  if (paths.correlations) {
-    correlations_.emplace("--correlations", *paths.correlations);
+  if (outputs.correlations) {
+    correlations_.emplace("--correlations", *outputs.correlations);
   }
-  for (const std::string& path : paths.couplings) {
+  for (const std::string& path : outputs.couplings) {
     couplings_.emplace_back(path);
   }
 }
 
 bool RunFiles::writes_standard_output() const {
-  const auto writes = [](const std::optional<ResultTable>& table) {
-    return table && table->file().is_standard_output();
-  };
-  return writes(states_) || writes(averages_) || writes(correlations_) ||
+  const auto tables = {&rows_, &averages_, &correlations_};
+  return std::ranges::any_of(tables, [](auto* table) { return *table && (*table)->file().is_standard_output(); }) ||
          std::ranges::any_of(couplings_, [](const OutputFile& file) { return file.is_standard_output(); });
 }
 
@@ -75,14 +75,14 @@ void RunFiles::begin(const ResultTable::Header& header, const Problem& problem) 
   for (OutputFile& file : couplings_) {
     write_edge_list(file, {problem.size, sample_couplings(problem, sample++)});
   }
-  if (states_) {
-    states_->write_header(header, state_columns(problem.replicas));
+  if (rows_) {
+    rows_->write_header(header, row_columns(problem.replicas));
   }
   flush();
 }
 
 void RunFiles::add(std::int64_t sweep, std::int64_t sample, const SampleObservables& observables) {
-  if (!states_) {
+  if (!rows_) {
     return;
   }
   const auto replicas = static_cast<std::int64_t>(observables.energies.size());
@@ -92,24 +92,24 @@ void RunFiles::add(std::int64_t sweep, std::int64_t sample, const SampleObservab
     for (std::int64_t b = a + 1; b < replicas; ++b) {
       row[4 + b] = observables.overlaps[pair_index(replicas, a, b)];
     }
-    states_->write_row(row);
+    rows_->write_row(row);
   }
 }
 
 void RunFiles::flush() {
-  if (states_) {
-    states_->file().flush();
+  if (rows_) {
+    rows_->file().flush();
   }
 }
 
 void RunFiles::end(const ResultTable::Header& header, const std::vector<AveragesAt>& averages) {
-  if (states_) {
-    states_->write_end();
+  if (rows_) {
+    rows_->write_end();
   }
   if (averages_) {
-    averages_->write_header(header, average_columns(correlations_.has_value()));
+    averages_->write_header(header, average_columns(averages.front()));
     for (const AveragesAt& at : averages) {
-      averages_->write_row(average_row(at, correlations_.has_value()));
+      averages_->write_row(average_row(at));
     }
     averages_->write_end();
   }
@@ -118,57 +118,38 @@ void RunFiles::end(const ResultTable::Header& header, const std::vector<Averages
     for (const AveragesAt& at : averages) {
       const std::vector<Average>& c4 = at.correlations->c4;
       for (std::int64_t r = 0; r < std::ssize(c4); ++r) {
-        correlations_->write_row(
-            {at.sweep, r, c4[r].value, c4[r].error ? ResultTable::Cell(*c4[r].error) : ResultTable::Cell()});
+        correlations_->write_row({at.sweep, r, c4[r].value, cell(c4[r].error)});
       }
     }
     correlations_->write_end();
   }
   // All are written before any appears.
-  if (states_) {
-    states_->file().commit();
-  }
-  if (averages_) {
-    averages_->file().commit();
-  }
-  if (correlations_) {
-    correlations_->file().commit();
+  for (std::optional<ResultTable>* const table : {&rows_, &averages_, &correlations_}) {
+    if (*table) (*table)->file().commit();
   }
   for (OutputFile& file : couplings_) {
     file.commit();
   }
 }
 
-std::vector<std::string_view> average_names(bool correlations) {
-  std::vector<std::string_view> names(averaged_names.begin(), averaged_names.end());
-  if (correlations) {
-    names.push_back("xi_12");
-  }
-  return names;
+std::vector<std::pair<std::string, std::optional<Average>>> quantities(const AveragesAt& at) {
+  std::vector<std::pair<std::string, std::optional<Average>>> all;
+  for (std::size_t i = 0; i < averaged_names.size(); ++i) all.emplace_back(averaged_names[i], at.averages[i]);
+  if (at.correlations) all.emplace_back("xi_12", at.correlations->xi_12);
+  return all;
 }
 
-std::vector<std::optional<Average>> average_values(const AveragesAt& at, bool correlations) {
-  std::vector<std::optional<Average>> values(at.averages.begin(), at.averages.end());
-  if (correlations) {
-    values.push_back(at.correlations->xi_12);
-  }
-  return values;
-}
-
-std::vector<std::string> average_columns(bool correlations) {
+std::vector<std::string> average_columns(const AveragesAt& at) {
   std::vector<std::string> columns{"sweep"};
-  for (const std::string_view quantity : average_names(correlations)) {
-    columns.emplace_back(quantity);
-    columns.push_back(std::string(quantity) + "_error");
-  }
+  for (const auto& [name, average] : quantities(at)) columns.insert(columns.end(), {name, name + "_error"});
   return columns;
 }
 
-std::vector<ResultTable::Cell> average_row(const AveragesAt& at, bool correlations) {
+std::vector<ResultTable::Cell> average_row(const AveragesAt& at) {
   std::vector<ResultTable::Cell> row{at.sweep};
-  for (const std::optional<Average>& average : average_values(at, correlations)) {
-    row.push_back(average ? ResultTable::Cell(average->value) : ResultTable::Cell());
-    row.push_back(average && average->error ? ResultTable::Cell(*average->error) : ResultTable::Cell());
+  for (const auto& [name, average] : quantities(at)) {
+    row.push_back(average ? average->value : ResultTable::Cell());
+    row.push_back(average ? cell(average->error) : ResultTable::Cell());
   }
   return row;
 }

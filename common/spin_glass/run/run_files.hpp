@@ -4,13 +4,13 @@
 #include <list>
 #include <optional>
 #include <string>
-#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "app/output_file.hpp"
 #include "spin_glass/model/observables.hpp"
+#include "spin_glass/model/run.hpp"
 #include "spin_glass/run/result_table.hpp"
-#include "spin_glass/run/run.hpp"
 
 namespace psflip::spin_glass {
 
@@ -18,16 +18,9 @@ namespace psflip::spin_glass {
 /// What goes wrong is an InvalidInput.
 class RunFiles {
  public:
-  struct Paths {
-    std::optional<std::string> states;          ///< --output
-    std::optional<std::string> averages;        ///< --averages
-    std::vector<std::string> couplings;         ///< --write-couplings: none, or one for each sample
-    std::optional<std::string> correlations{};  ///< --correlations
-    std::vector<std::string> others{};          ///< what else the run writes or reads, and these must not be
-  };
-
-  /// Refuses one file for two purposes, and a number of files for couplings other than `samples`.
-  RunFiles(const Paths& paths, std::int64_t samples);
+  /// Refuses one file for two purposes, and a number of files for couplings other than `samples`. `others` are what
+  /// else the run writes or reads, and these must not be.
+  RunFiles(const Outputs& outputs, std::int64_t samples, const std::vector<std::string>& others = {});
 
   bool writes_standard_output() const;
 
@@ -42,19 +35,18 @@ class RunFiles {
   void end(const ResultTable::Header& header, const std::vector<AveragesAt>& averages);
 
  private:
-  std::optional<ResultTable> states_;
+  std::optional<ResultTable> rows_;
   std::optional<ResultTable> averages_;
   std::optional<ResultTable> correlations_;
   std::list<OutputFile> couplings_;
 };
 
-/// The columns of averages: "sweep", then every quantity and its error ("e", "e_error", ...), and the same of "xi_12"
-/// if the run measures correlations.
-std::vector<std::string> average_columns(bool correlations);
-/// A row of them. What there is not, is an empty cell.
-std::vector<ResultTable::Cell> average_row(const AveragesAt& at, bool correlations);
-/// The quantities of a row, named as the columns are.
-std::vector<std::string_view> average_names(bool correlations);
-std::vector<std::optional<Average>> average_values(const AveragesAt& at, bool correlations);
+/// What was averaged at a measuring time, and its name: what averaged_names has, and "xi_12" of correlations.
+std::vector<std::pair<std::string, std::optional<Average>>> quantities(const AveragesAt& at);
+
+/// The same as a row of a table, "sweep" first, each quantity with its error, "e" and "e_error": names, and cells. What
+/// there is not, is an empty cell.
+std::vector<std::string> average_columns(const AveragesAt& at);
+std::vector<ResultTable::Cell> average_row(const AveragesAt& at);
 
 }  // namespace psflip::spin_glass

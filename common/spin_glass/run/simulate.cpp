@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -41,13 +40,13 @@ void measure(const Simulation& simulation, const Run& run, std::int64_t sweep, C
              Checkpointer* checkpointer, Result& result) {
   const Problem& problem = run.problem;
   const auto* const observing = dynamic_cast<const Observing*>(&simulation);
-  const auto observed = observing != nullptr ? observing->observe(run.correlations) : std::nullopt;
+  const auto observed = observing != nullptr ? observing->observe(run.correlates()) : std::nullopt;
   const State state = observed ? State{} : simulation.state();
   Averager averager(problem);
   result.energy = result.magnetisation = 0;
   for (std::int64_t sample = 0; sample < problem.samples; ++sample) {
     const SampleObservables observables =
-        observed ? (*observed)[sample] : observe(state, sample, couplings[sample], run.correlations);
+        observed ? (*observed)[sample] : observe(state, sample, couplings[sample], run.correlates());
     averager.add(observables);
     for (std::int64_t replica = 0; replica < problem.replicas; ++replica) {
       result.energy += observables.energies[replica];
@@ -67,11 +66,7 @@ void measure(const Simulation& simulation, const Run& run, std::int64_t sweep, C
 
 std::string hash_of_state(const Simulation& simulation) {
   StateHash hash;
-  take_state(simulation, [&](std::span<const Spin> spins) {
-    for (const Spin spin : spins) {
-      hash.add(spin > 0);
-    }
-  });
+  take_state(simulation, [&](std::span<const Spin> spins) { hash.add(spins); });
   return hex(hash.value());
 }
 
@@ -83,29 +78,31 @@ void simulate(Simulation& simulation, const Run& run, const Schedule& schedule, 
   std::int64_t done = simulation.half_sweeps() / 2;
   std::int64_t measured = result.averages.empty() ? -1 : result.averages.back().sweep;
   Progress progress("sweeps", run.sweeps, done);
-  const auto advance = [&](std::int64_t sweeps) { return simulation.advance(2 * sweeps); };
-  std::function<bool()> pause;
-  if (checkpointer != nullptr) {
-    pause = [&] { return checkpointer->is_due(progress.done()); };
-  }
+  Parts parts;
   while (measured < run.sweeps) {
     const std::int64_t next = schedule.after(measured);
     if (done < next) {
-      const std::int64_t stop = checkpointer != nullptr ? std::min(next, checkpointer->next(done)) : next;
-      result.seconds += progress.work(stop - done, advance, pause);
-      done = progress.done();
+      std::int64_t sweeps = (checkpointer != nullptr ? std::min(next, checkpointer->next(done)) : next) - done;
+      if (checkpointer != nullptr || progress.watched()) {  // a signal, the clock or a person wants to be heard
+        sweeps = parts.next(sweeps);
+      }
+      const double seconds = simulation.advance(2 * sweeps);
+      parts.took(sweeps, seconds);
+      result.seconds += seconds;
+      done += sweeps;
+      progress.at(done);
     }
     if (done == next) {
       measure(simulation, run, done, couplings, files, checkpointer, result);
       measured = done;
     }
     if (checkpointer != nullptr && measured < run.sweeps && checkpointer->is_due(done)) {
-      checkpointer->save(simulation, result, done);
-      checkpointer->end_if_interrupted(done);
+      checkpointer->save(simulation, result);
+      checkpointer->end_if_interrupted();
     }
   }
   if (checkpointer != nullptr) {
-    checkpointer->save(simulation, result, done);
+    checkpointer->save(simulation, result);
   }
   result.hash = hash_of_state(simulation);
 }

@@ -2,7 +2,7 @@
 
 #include "spin_glass/checkpoint/checkpointer.hpp"
 #include "spin_glass/engine/simulation.hpp"
-#include "spin_glass/run/run.hpp"
+#include "spin_glass/model/run.hpp"
 #include "spin_glass/run/run_files.hpp"
 #include "spin_glass/run/schedule.hpp"
 

@@ -52,7 +52,7 @@ std::string describe(const Launch& launch);
 /// Says where the first wrong spin is: at an edge, in one colour, in later samples or replicas only?
 testing::AssertionResult same(const State& found, const State& expected);
 
-/// Ranks of MPI, as Open MPI's mpirun says, among which stage 08 divides the lattice.
+/// Ranks of MPI, as Open MPI's mpirun says, among which an engine may divide the lattice.
 int ranks();
 /// Of this size, or of the next that has a plane for every rank: there are L / 2.
 Problem small_problem(std::int64_t size);
@@ -72,7 +72,7 @@ class Engine : public PlatformTest<platforms> {
   std::vector<Launch> indexings_for(const Problem& problem) const;
 };
 
-/// Names of the program's platforms; `with_reference`: stage 00's, too.
+/// Names of the program's platforms; `with_reference`: the reference, too.
 std::vector<std::string> platform_names(bool with_reference);
 
 }  // namespace psflip::spin_glass

@@ -11,6 +11,7 @@
 #include <fstream>
 #include <iterator>
 #include <limits>
+#include <nlohmann/json.hpp>
 #include <numeric>
 #include <random>
 #include <sstream>
@@ -366,16 +367,10 @@ TEST_F(FilesTest, HoldTablesAsCsvAndJson) {
 
 TEST_F(FilesTest, AreNotUsedForTwoPurposes) {
   const std::string twice = path("t.csv");
-  EXPECT_THAT(refusal([&] { RunFiles({twice, twice, {}}, 1); }), HasSubstr(twice + ": the same file"));
-  EXPECT_THAT(refusal([&] { RunFiles({twice, std::nullopt, {twice}}, 1); }), HasSubstr("the same file"));
-  EXPECT_THAT(refusal([&] {
-                RunFiles({std::nullopt, std::nullopt, {twice, path("./t.csv")}}, 2);
-              }),
-              HasSubstr("the same file"));
-  EXPECT_THAT(refusal([&] {
-                RunFiles({std::nullopt, std::nullopt, {twice}}, 2);
-              }),
-              HasSubstr("one for each sample, and there are 2"));
+  EXPECT_THAT(refusal([&] { RunFiles({twice, twice}, 1); }), HasSubstr(twice + ": the same file"));
+  EXPECT_THAT(refusal([&] { RunFiles({.rows = twice, .couplings = {twice}}, 1); }), HasSubstr("the same file"));
+  EXPECT_THAT(refusal([&] { RunFiles({.couplings = {twice, path("./t.csv")}}, 2); }), HasSubstr("the same file"));
+  EXPECT_THAT(refusal([&] { RunFiles({.couplings = {twice}}, 2); }), HasSubstr("one for each sample, and there are 2"));
   EXPECT_TRUE(std::filesystem::is_empty(folder_));
 }
 
@@ -421,9 +416,9 @@ class Still : public Simulation, public Resumable {
   std::vector<std::vector<std::uint32_t>> streams_;
 };
 
-Options options_of(const Problem& problem) {
-  Run run{problem, 1 / problem.beta, 1000, "log"};
-  return completed({}, run);
+Saved run_of(const Problem& problem) {
+  Run run{problem, 1 / problem.beta, 1000, "log", {}, "0123456789abcdef"};
+  return {.run = run, .stage = "stage", .platform = "cpu"};
 }
 
 void write_file(const std::string& path, const std::string& bytes) { std::ofstream(path, std::ios::binary) << bytes; }
@@ -432,15 +427,16 @@ TEST_F(FilesTest, CheckpointsBringEverythingBack) {
   for (const auto& [samples, replicas, words] : {std::tuple{1, 1, 0}, {3, 3, 1}, {5, 2, 61}}) {
     Problem problem{.size = 6, .beta = 0.1 + 0.2, .samples = samples, .replicas = replicas, .samples_per_stream = 2};
     Still simulation(problem, words);
-    Saved saved{options_of(problem), "stage", "cpu", "0123456789abcdef", 17, {}, {}};
-    saved.options.output = "/tmp/\xff\x80\xc3\xa4\n\"x.csv";  // not UTF-8
-    saved.options.couplings = {"a", "\xfe"};
+    Saved saved = run_of(problem);
+    saved.sweeps = 17;
+    saved.run.outputs.rows = "/tmp/\xff\x80\xc3\xa4\n\"x.csv";  // not UTF-8
+    saved.run.coupling_files = {"a", "\xfe"};
     saved.result.seconds = 1.0 / 3;
     saved.result.energy = -123456789012345;
     saved.result.magnetisation = 7;
     saved.result.averages = {{0, {}}, {16, {Average{0.1, 1e-300}, Average{-1, std::nullopt}}}};
     if (samples == 3) {
-      saved.options.correlations = "/c.csv";
+      saved.run.outputs.correlations = "/c.csv";
       for (AveragesAt& at : saved.result.averages) {
         at.correlations = Correlations{{{1, 0}, {0.5, 0.1}, {0.25, std::nullopt}, {-0.125, 0.2}}, std::nullopt};
       }
@@ -453,11 +449,11 @@ TEST_F(FilesTest, CheckpointsBringEverythingBack) {
 
     Checkpoint checkpoint(path("c"));
     const Saved& back = checkpoint.saved();
-    EXPECT_EQ(as_json(back.options), as_json(saved.options));
-    EXPECT_EQ(back.options.output, saved.options.output);
-    EXPECT_EQ(back.options.couplings, saved.options.couplings);
-    EXPECT_EQ(back.options.beta, 0.1 + 0.2);
-    EXPECT_EQ(back.stage + back.platform + back.couplings_hash, "stagecpu0123456789abcdef");
+    EXPECT_EQ(as_json(back), as_json(saved));
+    EXPECT_EQ(back.run.outputs.rows, saved.run.outputs.rows);
+    EXPECT_EQ(back.run.coupling_files, saved.run.coupling_files);
+    EXPECT_EQ(back.run.problem.beta, 0.1 + 0.2);
+    EXPECT_EQ(back.stage + back.platform + back.run.couplings_hash, "stagecpu0123456789abcdef");
     EXPECT_EQ(back.sweeps, 17);
     EXPECT_EQ(back.result.seconds, 1.0 / 3);
     EXPECT_EQ(back.result.energy, saved.result.energy);
@@ -477,7 +473,7 @@ TEST_F(FilesTest, CheckpointsBringEverythingBack) {
     Still other(problem, words);
     other.state_.spins.assign(other.state_.spins.size(), 0);
     other.streams_.assign(words, std::vector<std::uint32_t>(other.streams_.empty() ? 0 : other.streams_[0].size()));
-    checkpoint.restore(problem, other);
+    checkpoint.restore(other);
     EXPECT_EQ(other.half_sweeps_, 34);
     EXPECT_EQ(other.state_, simulation.state_);
     EXPECT_EQ(other.streams_, simulation.streams_);
@@ -487,7 +483,7 @@ TEST_F(FilesTest, CheckpointsBringEverythingBack) {
 TEST_F(FilesTest, DamagedCheckpointsAreRefused) {
   const Problem problem{.size = 4, .samples = 1, .replicas = 1};
   OutputFile file(path("c"));
-  Saved saved{options_of(problem), "s", "cpu", "0", 1, {}, {}};
+  Saved saved = run_of(problem);
   saved.result.averages = {{1, {Average{0.1, 0.2}}}};
   write_checkpoint(file, saved, Still(problem, 1));
   file.commit();
@@ -586,14 +582,14 @@ TEST_F(FilesTest, CheckpointsAreTakenWhenTheyAreDue) {
   Checkpointer by_sweeps(path("c"), false);
   by_sweeps.set_interval("10");
   Still simulation(problem, 1);
-  by_sweeps.begin({options_of(problem), "s", "cpu", "0", 0, {}, {}}, nullptr, problem, simulation, {});
+  by_sweeps.begin(run_of(problem), nullptr, simulation);
   EXPECT_EQ(by_sweeps.next(0), 10);
   EXPECT_EQ(by_sweeps.next(9), 10);
   EXPECT_EQ(by_sweeps.next(10), 20);
   EXPECT_FALSE(by_sweeps.is_due(9));
   EXPECT_TRUE(by_sweeps.is_due(10));
   simulation.advance(20);
-  by_sweeps.save(simulation, {}, 10);
+  by_sweeps.save(simulation, {});
   EXPECT_FALSE(by_sweeps.is_due(10));
   EXPECT_EQ(Checkpoint(path("c")).saved().sweeps, 10);
   EXPECT_THAT(refusal([&] { Checkpointer(path("c"), false); }), HasSubstr("it exists; continue it with --resume"));
@@ -608,18 +604,19 @@ TEST_F(FilesTest, CheckpointsAreTakenWhenTheyAreDue) {
 
 TEST(OptionsOfAResumedRun, MayNotMakeItAnother) {
   Problem problem{.size = 6, .beta = 0.5, .samples = 3, .replicas = 2, .samples_per_stream = 2, .seed = 7};
-  Options saved = options_of(problem);
-  saved.averages = "/a.csv";
-  saved.launch = {{"threads", "64"}, {"kernel", "wide"}, {"transport", "peer"}};
+  auto saved = run_of(problem).run;
+  saved.outputs.averages = "/a.csv";
+  const auto same_run = [](const auto& one, const auto& other) {
+    return as_json({.run = one}) == as_json({.run = other}) && one.couplings_hash == other.couplings_hash;
+  };
   Options alone;
   alone.resume = "c";
-  EXPECT_EQ(as_json(continued(alone, saved)), as_json(saved));
-  EXPECT_EQ(continued(alone, saved).checkpoint, "c");
+  EXPECT_TRUE(same_run(make_run(alone, &saved), saved));
 
   const auto refused = [&](auto change) {
     Options given = alone;
     change(given);
-    return refusal([&] { continued(given, saved); });
+    return refusal([&] { make_run(given, &saved); });
   };
   EXPECT_EQ(refused([](Options& o) { o.size = 8; }), "--size is 8: the run to be resumed has 6; leave --size out");
   EXPECT_THAT(refused([](Options& o) { o.temperature = 1.1; }),
@@ -628,16 +625,16 @@ TEST(OptionsOfAResumedRun, MayNotMakeItAnother) {
   EXPECT_THAT(refused([](Options& o) { o.samples = 1; }), HasSubstr("--samples is 1"));
   EXPECT_THAT(refused([](Options& o) { o.replicas = 4; }), HasSubstr("--replicas is 4"));
   EXPECT_THAT(refused([](Options& o) { o.samples_per_stream = 32; }), HasSubstr("--samples-per-stream is 32"));
-  EXPECT_THAT(refused([](Options& o) { o.generator = "philox"; }), HasSubstr("--generator is philox"));
+  EXPECT_THAT(refused([](Options& o) { o.generator = Generator::philox; }), HasSubstr("--generator is philox"));
   EXPECT_THAT(refused([](Options& o) { o.seed = 42; }), HasSubstr("--seed is 42"));
-  EXPECT_THAT(refused([](Options& o) { o.start = "ordered"; }), HasSubstr("--start is ordered"));
+  EXPECT_THAT(refused([](Options& o) { o.start = Start::ordered; }), HasSubstr("--start is ordered"));
   EXPECT_THAT(refused([](Options& o) { o.ferromagnetic_fraction = 0.6; }),
               HasSubstr("--ferromagnetic-fraction is 0.6"));
   EXPECT_THAT(refused([](Options& o) { o.couplings = {"x"}; }), HasSubstr("--couplings is x"));
   EXPECT_THAT(refused([](Options& o) { o.measure = "end"; }),
               HasSubstr("--measure is end: the run to be resumed has log"));
-  EXPECT_THAT(refused([](Options& o) { o.output = "x.csv"; }), HasSubstr("--output is x.csv"));
-  EXPECT_THAT(refused([](Options& o) { o.correlations = "x.csv"; }), HasSubstr("--correlations is x.csv"));
+  EXPECT_THAT(refused([](Options& o) { o.outputs.rows = "x.csv"; }), HasSubstr("--output is x.csv"));
+  EXPECT_THAT(refused([](Options& o) { o.outputs.correlations = "x.csv"; }), HasSubstr("--correlations is x.csv"));
   EXPECT_THAT(refused([](Options& o) { o.checkpoint = "d"; }), HasSubstr("--checkpoint is d"));
 
   Options same = alone;  // what changes nothing may be said again
@@ -646,17 +643,14 @@ TEST(OptionsOfAResumedRun, MayNotMakeItAnother) {
   same.seed = 7;
   same.measure = "log";
   same.checkpoint = "./c";
-  EXPECT_EQ(as_json(continued(same, saved)), as_json(saved));
+  EXPECT_TRUE(same_run(make_run(same, &saved), saved));
   Options more = alone;
   more.sweeps = 2000;
-  more.averages = "b.csv";
-  more.device = "cpu";
-  more.launch = {{"kernel", "fused"}};
-  const Options result = continued(more, saved);
-  EXPECT_EQ(result.sweeps, 2000);
-  EXPECT_EQ(result.averages, "b.csv");
-  EXPECT_EQ(result.device, "cpu");
-  EXPECT_EQ(result.launch, more.launch);  // one wish about the launch makes it all anew
+  more.outputs.averages = "b.csv";
+  auto longer = saved;
+  longer.sweeps = 2000;
+  longer.outputs.averages = "b.csv";
+  EXPECT_TRUE(same_run(make_run(more, &saved), longer));
 }
 
 TEST(LaunchFields, AreWhatALaunchHas) {
@@ -666,25 +660,26 @@ TEST(LaunchFields, AreWhatALaunchHas) {
     values[field.name] = field.words.empty() ? std::to_string(field.most) : field.words.back();
     EXPECT_THAT(field.option, testing::MatchesRegex("--[a-z-]+"));
   }
-  const Launch launch = launch_with(values, 3);
+  const Launch launch = launch_with<Launch>(values, 3);
   EXPECT_EQ(launch.device, 3);
   EXPECT_EQ(launch.indexing, Indexing::sliced_grid);
   EXPECT_EQ(launch.cluster, 16);
   EXPECT_EQ(launch.transport, Transport::peer);
   EXPECT_EQ(values_of(launch), values);
-  EXPECT_EQ(values_of(launch_with({{"kernel", "auto"}, {"threads", "7"}}, 0)), (LaunchValues{{"threads", "7"}}));
+  EXPECT_EQ(values_of(launch_with<Launch>({{"kernel", "auto"}, {"threads", "7"}}, 0)),
+            (LaunchValues{{"threads", "7"}}));
   EXPECT_EQ(in_words(Launch{.threads = 7, .samples_per_word = 64}), "threads 7, samples per word 64");
   EXPECT_EQ(in_words(Launch{}), "left to the stage");
 }
 
-TEST(OptionsOfACheckpoint, MayBeOlderThanAnOptionOfTheLaunch) {
-  Options saved = options_of(Problem{});
+TEST(WhatACheckpointSays, MayBeOlderThanAnOptionOfTheLaunch) {
+  Saved saved = run_of(Problem{});
   saved.launch = {{"kernel", "wide"}, {"threads", "64"}};
   nlohmann::ordered_json json = as_json(saved);
   EXPECT_EQ(json.erase("--transport"), 1);
-  EXPECT_EQ(as_json(spin_glass::options_of(json)), as_json(saved));
+  EXPECT_EQ(as_json(saved_of(json)), as_json(saved));
   EXPECT_EQ(json.erase("--size"), 1);
-  EXPECT_THROW(spin_glass::options_of(json), nlohmann::json::exception);
+  EXPECT_THROW(saved_of(json), nlohmann::json::exception);
 }
 
 // ---- Observables

@@ -1,4 +1,4 @@
-/// What every layout of the 3D lattice must be, as tests: stages 04, 05 and later call them with theirs.
+/// What every layout of the 3D lattice must be, as tests: stages call them with theirs.
 #pragma once
 
 #include <gtest/gtest.h>

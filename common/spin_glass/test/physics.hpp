@@ -34,8 +34,8 @@ struct Measurement {
 /// "energy at T = 2: found -1.0591 +- 0.0008, expected -1.058977, 0.2 errors away"
 std::string text(const Measurement& measurement);
 
-/// With the plain loop of stage 00 on one core all checks together take about two seconds, or half a minute: `thorough`
-/// has error bars about four times smaller, and more sizes and temperatures.
+/// With the reference, a plain loop on one core, all checks together take about two seconds, or half a minute:
+/// `thorough` has error bars about four times smaller, and more sizes and temperatures.
 enum class Effort { quick, thorough };
 
 struct PhysicsCheck {

@@ -1,5 +1,5 @@
-// The test that every stage of the 3D model passes: on each of its platforms the same bits as stage 00, whatever the
-// size, the samples, the replicas and the launch; and the physics that is known.
+// The test that every stage of the 3D model passes: on each of its platforms the same bits as the reference, whatever
+// the size, the samples, the replicas and the launch; and the physics that is known.
 //
 // ctest runs it a platform and a schedule at a time. By hand:
 //   spin_glass_test                                            all platforms
@@ -28,7 +28,7 @@ using testing::AllOf;
 using testing::AnyOf;
 using testing::HasSubstr;
 
-/// Stage 00 against itself would prove nothing; spin_glass_test.cpp there says what it is compared with.
+/// The reference against itself would prove nothing; the test of its stage says what it is compared with.
 class EngineAgainstReference : public Engine {
  protected:
   /// Compares full states after so many half-sweeps more, again and again.
@@ -154,8 +154,8 @@ void resume(Simulation& simulation, std::int64_t half_sweeps, const State& state
   EXPECT_EQ(next, streams.end());
 }
 
-/// Whatever the launch: the streams of an engine are those of stage 00, and a new one goes on from them as if it had
-/// been there; after an odd number of half-sweeps too, and in the middle of any wheel.
+/// Whatever the launch: the streams of an engine are those of the reference, and a new one goes on from them as if it
+/// had been there; after an odd number of half-sweeps too, and in the middle of any wheel.
 TEST_P(Engine, GoesOnWhereAnotherWas) {
   for (const Generator generator : generators) {
     if (!promises(generator, GetParam())) {
@@ -264,7 +264,7 @@ TEST_P(Engine, RefusesToGoOnFromAnotherProblem) {
   refused(0, make(other, {})->state());
 }
 
-/// An engine that can measure where its spins are finds what the host finds in the spins of stage 00.
+/// An engine that can measure where its spins are finds what the host finds in the spins of the reference.
 TEST_P(Engine, ObservesAsTheHostDoes) {
   if (!observes_on_the_device()) {
     EXPECT_EQ(dynamic_cast<const Observing*>(make(small_problem(4), {}).get()), nullptr);

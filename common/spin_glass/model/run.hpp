@@ -6,21 +6,30 @@
 #include <string>
 #include <vector>
 
-#include "gpu/device.hpp"
-#include "spin_glass/engine/simulation.hpp"
 #include "spin_glass/model/averages.hpp"
 #include "spin_glass/model/problem.hpp"
 
 namespace psflip::spin_glass {
 
+/// The files that it writes, those that are asked for.
+struct Outputs {
+  std::optional<std::string> rows{};          ///< --output
+  std::optional<std::string> averages{};      ///< --averages
+  std::optional<std::string> correlations{};  ///< --correlations
+  std::vector<std::string> couplings{};       ///< --write-couplings: none, or one for each sample
+};
+
 struct Run {
-  Problem problem;
-  std::optional<double> temperature;          ///< as asked for, or 1 / beta; none for beta = 0
-  std::int64_t sweeps;                        ///< 0 or more
-  std::string measure;                        ///< the rule (schedule.hpp)
-  bool correlations = false;                  ///< whether they are measured, too
+  Problem problem{};
+  std::optional<double> temperature{};        ///< as asked for, or 1 / beta; none for beta = 0
+  std::int64_t sweeps = 100;                  ///< 0 or more
+  std::string measure = "end";                ///< the rule (schedule.hpp)
   std::vector<std::string> coupling_files{};  ///< the given couplings' origin, one a sample
   std::string couplings_hash{};               ///< 16 hexadecimal digits
+  Outputs outputs{};
+
+  /// Whether correlations are measured, too.
+  bool correlates() const { return outputs.correlations.has_value(); }
 };
 
 struct AveragesAt {
@@ -31,9 +40,6 @@ struct AveragesAt {
 
 /// What came out so far; at the end, of the whole run.
 struct Result {
-  DeviceReport device{};
-  Launch launch{};
-  std::string remark{};            ///< of the engine
   double seconds = 0;              ///< of the device, for all sweeps
   std::string hash{};              ///< of the last state: 16 hexadecimal digits
   std::int64_t energy = 0;         ///< at the last measurement, summed over samples and replicas

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <array>
+#include <concepts>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+namespace psflip {
+
+/// An enumeration whose values have names: names_of(value), beside it, lists those of all values, which count from 0.
+template <class T>
+concept Named = std::is_enum_v<T> && requires(T value) {
+  { names_of(value).front() } -> std::convertible_to<std::string_view>;
+};
+
+template <Named T>
+constexpr std::string_view name(T value) {
+  return names_of(value)[static_cast<std::size_t>(value)];
+}
+
+template <Named T>
+std::vector<std::string> names() {
+  const auto all = names_of(T{});
+  return {all.begin(), all.end()};
+}
+
+template <Named T>
+constexpr auto values() {
+  std::array<T, names_of(T{}).size()> all{};
+  for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<T>(i);
+  return all;
+}
+
+/// The value of that name, if there is one.
+template <Named T>
+std::optional<T> called(std::string_view wanted) {
+  for (const T value : values<T>())
+    if (name(value) == wanted) return value;
+  return std::nullopt;
+}
+
+/// "random, ordered"
+inline std::string joined(const std::vector<std::string>& words, const std::string& between = ", ") {
+  std::string result;
+  for (const std::string& word : words) result += (result.empty() ? "" : between) + word;
+  return result;
+}
+
+}  // namespace psflip

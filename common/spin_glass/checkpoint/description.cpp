@@ -1,0 +1,117 @@
+// What a checkpoint says in JSON, by the names of the program's options.
+#include <nlohmann/json.hpp>
+
+#include "app/names.hpp"
+#include "spin_glass/checkpoint/checkpoint.hpp"
+
+namespace psflip::spin_glass {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// f gets each option's name and its field.
+template <class F, class SavedOrConst>
+void for_each_field(F f, SavedOrConst& saved) {
+  auto& [problem, temperature, sweeps, measure, coupling_files, hash, outputs] = saved.run;
+  f("--size", problem.size);
+  f("--samples", problem.samples);
+  f("--replicas", problem.replicas);
+  f("--samples-per-stream", problem.samples_per_stream);
+  f("--generator", problem.generator);
+  f("--seed", problem.seed);
+  f("--start", problem.start);
+  f("--measure", measure);
+  f("--temperature", temperature);
+  f("--beta", problem.beta);
+  f("--ferromagnetic-fraction", problem.ferromagnetic_fraction);
+  f("--couplings", coupling_files);
+  f("--sweeps", sweeps);
+  f("--write-couplings", outputs.couplings);
+  f("--output", outputs.rows);
+  f("--averages", outputs.averages);
+  f("--correlations", outputs.correlations);
+  f("--json", saved.json);
+  f("--checkpoint-every", saved.checkpoint_every);
+  f("--device", saved.device);
+}
+
+// ---- Values in JSON. A file name may have any bytes, and JSON is UTF-8: a byte becomes the character of its number.
+
+template <class T>
+Json value_of(const T& value) {
+  return value;
+}
+template <Named T>
+Json value_of(const T& value) {
+  return name(value);
+}
+Json value_of(const std::string& bytes) {
+  std::string text;
+  for (const char byte : bytes) {
+    const auto number = static_cast<unsigned char>(byte);
+    if (number < 0x80) {
+      text += byte;
+    } else {
+      text += static_cast<char>(0xc0 | number >> 6);
+      text += static_cast<char>(0x80 | (number & 0x3f));
+    }
+  }
+  return text;
+}
+template <class T>
+Json value_of(const std::optional<T>& value) {
+  return value ? value_of(*value) : Json();
+}
+Json value_of(const std::vector<std::string>& values) {
+  Json list = Json::array();
+  for (const std::string& value : values) list.push_back(value_of(value));
+  return list;
+}
+
+template <class T>
+void read_value(const Json& json, T& value) {
+  value = json.get<T>();
+}
+template <Named T>
+void read_value(const Json& json, T& value) {
+  value = called<T>(json.get<std::string>()).value();
+}
+void read_value(const Json& json, std::string& bytes) {
+  const auto text = json.get<std::string>();
+  bytes.clear();
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto first = static_cast<unsigned char>(text[i]);
+    bytes += first < 0x80 || i + 1 == text.size() ? text[i] : static_cast<char>(first << 6 | (text[++i] & 0x3f));
+  }
+}
+template <class T>
+void read_value(const Json& json, std::optional<T>& value) {
+  if (!json.is_null()) read_value(json, value.emplace());
+}
+void read_value(const Json& json, std::vector<std::string>& values) {
+  for (const Json& value : json) read_value(value, values.emplace_back());
+}
+
+}  // namespace
+
+Json as_json(const Saved& saved) {
+  Json json;
+  for_each_field([&](const char* option, const auto& field) { json[option] = value_of(field); }, saved);
+  for (const LaunchField& field : launch_fields()) {
+    const auto found = saved.launch.find(field.name);
+    json[field.option] = found == saved.launch.end() ? Json() : json_of<Json>(field, found->second);
+  }
+  return json;
+}
+
+Saved saved_of(const Json& json) {
+  Saved saved;
+  for_each_field([&](const char* option, auto& field) { read_value(json.at(option), field); }, saved);
+  for (const LaunchField& field : launch_fields()) {
+    const Json value = json.value(field.option, Json());  // a checkpoint may be older than some options of the launch
+    if (!value.is_null()) saved.launch[field.name] = value.is_string() ? value.get<std::string>() : value.dump();
+  }
+  return saved;
+}
+
+}  // namespace psflip::spin_glass
