@@ -79,14 +79,8 @@ class Job:
             self.begin, self.started = file.tell(), time.monotonic()
             with signals_wait():  # or nobody would know what was started
                 # In a session of its own, so that Ctrl-C comes here alone, and stop() reaches the compilers, too.
-                self.process = subprocess.Popen(
-                    command,
-                    stdin=subprocess.DEVNULL,
-                    stdout=file,
-                    stderr=file,
-                    start_new_session=True,
-                    env=environment(),
-                )
+                own = {"start_new_session": True, "env": environment()}
+                self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=file, stderr=file, **own)
                 atexit.register(self.stop)
 
     def seconds(self):
@@ -178,9 +172,8 @@ class Builder:
         else:
             for option, definition in CUDA.items():
                 if definition in self.options:
-                    raise Failure(
-                        f"{option}: somebody configured {self.folder} by hand; give {definition} to cmake there"
-                    )
+                    by_hand = f"somebody configured {self.folder} by hand"
+                    raise Failure(f"{option}: {by_hand}; give {definition} to cmake there")
         return True
 
     def tell_what_is_missing(self, stamp):
@@ -281,10 +274,8 @@ class Builder:
         progress("")
         step = job.step()
         if code:
-            raise Broken(
-                f"{'building ' * bool(step)}{job.what} failed; everything that was said is in {self.log}",
-                said=failure_in(job.said()),
-            )
+            what = f"{'building ' * bool(step)}{job.what} failed"
+            raise Broken(f"{what}; everything that was said is in {self.log}", said=failure_in(job.said()))
         if step and not sys.stderr.isatty():
             self.show(job)
             self.say(f"built {job.what}: {step[1] or step[0]} {'steps' if step[1] else '%'} in {job.seconds():.0f} s")
@@ -332,16 +323,9 @@ def add_options(parser):
     """What every tool that builds takes."""
     parser.add_argument("--build-dir", type=Path, default=ROOT / "build", metavar="DIR", help="build there (build)")
     cuda = parser.add_mutually_exclusive_group()
-    cuda.add_argument(
-        "--cuda",
-        dest="cuda",
-        action="store_const",
-        const="--cuda",
-        help="compile the GPU path where there is no GPU, too",
-    )
-    cuda.add_argument(
-        "--no-cuda", dest="cuda", action="store_const", const="--no-cuda", help="compile nothing with nvcc"
-    )
+    helps = "compile the GPU path where there is no GPU, too", "compile nothing with nvcc"
+    for option, words in zip(CUDA, helps):
+        cuda.add_argument(option, dest="cuda", action="store_const", const=option, help=words)
 
 
 def builder_for(options):

@@ -53,7 +53,6 @@ import way_in
 from measure import generators, sizes, words
 from models import MAJORITY, SPIN_GLASS
 from options import Parser
-from results import read_csv
 from stages import Failure, offered, run_tool
 
 TABLE = re.compile(r"(<!-- table: (.*?) -->\n)(.*?)(<!-- end table -->)", re.DOTALL)
@@ -231,40 +230,18 @@ def spin_glass_counters(folder, *numbers):
     return counters_of(SPIN_GLASS, "spin_glass_counters.json", half_sweep, folder, numbers)
 
 
-def spin_glass_sizes(folder, *wished):
-    points = read_csv(folder / f"{sizes.NAME}.csv")
-    shown = list(map(int, wished))
-    missing = set(shown) - {point["size"] for point in points}
-    if missing:
-        raise Failure(f"{folder.name}/{sizes.NAME}.csv has no L = {', '.join(map(str, sorted(missing)))}")
-    headings, body = sizes.table_cells(points, shown)
-    return table.as_markdown(headings, body, [True] * len(headings))
-
-
 def kinds():
     """{what a marker names: its function of the folder and of the marker's other words}"""
-    own = (
-        comparison,
-        shapes,
-        passes,
-        figure4,
-        counters,
-        spin_glass,
-        spin_glass_launches,
-        spin_glass_counters,
-        spin_glass_sizes,
-    )
-    return (
-        {kind.__name__: kind for kind in own}
-        | {
-            "generators": generators.markdown,
-            "amsc_targets": words.targets_markdown,
-            "amsc_published": words.published_markdown,
-            "amsc_kernels": words.kernels_markdown,
-            "first_table": way_in.markdown,
-        }
-        | offered("TABLES")
-    )
+    own = (comparison, shapes, passes, figure4, counters, spin_glass, spin_glass_launches, spin_glass_counters)
+    others = {
+        "spin_glass_sizes": sizes.markdown,
+        "generators": generators.markdown,
+        "amsc_targets": words.targets_markdown,
+        "amsc_published": words.published_markdown,
+        "amsc_kernels": words.kernels_markdown,
+        "first_table": way_in.markdown,
+    }
+    return {kind.__name__: kind for kind in own} | others | offered("TABLES")
 
 
 def render(root, what):

@@ -58,10 +58,8 @@ def sources_of(stages, root):
         for name in OF_OTHERS.findall((root / stage / "CMakeLists.txt").read_text()):
             other = Path(name)
             named = re.findall(r"[\w./]*\w\.(?:cuh?|cpp)\b", (root / other).read_text())
-            found |= {
-                other,
-                *(path for path in (other.parent / part.lstrip("/") for part in named) if (root / path).is_file()),
-            }
+            parts = (other.parent / part.lstrip("/") for part in named)
+            found |= {other, *(part for part in parts if (root / part).is_file())}
 
     waiting = [file for file in found if file.suffix in CODE]
     while waiting:
@@ -78,28 +76,9 @@ def sources_of(stages, root):
 
 
 # The checker itself.
-TOOLS = [
-    *(
-        f"common/tools/lab/{name}.py"
-        for name in (
-            "__init__",
-            "assignment",
-            "cases",
-            "course",
-            "diagnose",
-            "grade",
-            "kit",
-            "regions",
-            "results",
-            "sandbox",
-            "symbols",
-        )
-    ),
-    "common/tools/grade",
-    "common/tools/setup.bash",
-    "common/tools/stages.py",
-    "common/tools/models.py",
-]
+LAB = "__init__ assignment cases course diagnose grade kit regions results sandbox symbols"
+TOOLS = [f"common/tools/lab/{name}.py" for name in LAB.split()]
+TOOLS += [f"common/tools/{name}" for name in ("grade", "setup.bash", "stages.py", "models.py", "options.py")]
 
 
 def sections(text):
@@ -153,18 +132,10 @@ def read_me(course, files, root):
         for task in course.tasks
     ]
     first = course.tasks[0].stage
-    return (
-        (root / "common/lab/README.template.md")
-        .read_text()
-        .format(
-            title=course.title,
-            text=f"\n{course.text.strip()}\n" if course.text.strip() else "",
-            tasks="\n".join(rows),
-            number=first[:2],
-            stage=first,
-            model=model_of(first, root),
-        )
-    )
+    text = f"\n{course.text.strip()}\n" if course.text.strip() else ""
+    words = {"title": course.title, "text": text, "tasks": "\n".join(rows)}
+    template = (root / "common/lab/README.template.md").read_text()
+    return template.format(number=first[:2], stage=first, model=model_of(first, root), **words)
 
 
 def copy_sources(root, stages, folder):

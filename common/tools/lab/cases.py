@@ -37,13 +37,8 @@ def launches(task, size, rng=None):
     if number <= "03":
         blocks = (1,) if number == "01" else (1, 2, 3, 4, 5)
         if rng:
-            return [
-                options(
-                    storage=rng.choice(["int8", "int32"]),
-                    thread_width=rng.choice([3, 4, 7, 8, 10, 12, 16]),
-                    block=rng.choice(blocks),
-                )
-            ]
+            storage, width = rng.choice(["int8", "int32"]), rng.choice([3, 4, 7, 8, 10, 12, 16])
+            return [options(storage=storage, thread_width=width, block=rng.choice(blocks))]
         return [
             options(storage="int32", thread_width=4, block=blocks[len(blocks) // 2]),
             options(storage="int8", thread_width=6, block=blocks[-1]),
@@ -117,27 +112,11 @@ def fresh(task, model, rng):
 def small(task, model):
     """What a sanitizer can run in a second or two: lattices that no tile divides, one of them smaller than a tile."""
     if model == "majority":
-        return [
-            Case(options(size=size, steps=2, seed=7), launch) for size in (5, 19) for launch in launches(task, size)
-        ]
-    return [
-        Case(
-            options(
-                size=size,
-                sweeps=2,
-                seed=7,
-                generator=generator,
-                temperature=1.1,
-                samples=2,
-                replicas=2,
-                samples_per_stream=1,
-            ),
-            launch,
-        )
-        for generator in generators(task)
-        for size in (4, 6)
-        for launch in launches(task, size)
-    ]
+        problems = [{"size": size, "steps": 2, "seed": 7} for size in (5, 19)]
+    else:
+        usual = {"sweeps": 2, "seed": 7, "temperature": 1.1, "samples": 2, "replicas": 2, "samples_per_stream": 1}
+        problems = [usual | {"generator": name, "size": size} for name in generators(task) for size in (4, 6)]
+    return [Case(options(**problem), launch) for problem in problems for launch in launches(task, problem["size"])]
 
 
 def large(task, model, updates):
@@ -145,17 +124,9 @@ def large(task, model, updates):
     if model == "majority":
         return Case(options(size=8192, steps=updates, seed=7))
     multispin = task.stage[:2] >= "07"
-    size = 64 if multispin else 128
-    problem = options(
-        size=size,
-        sweeps=updates,
-        seed=7,
-        generator=generators(task)[0],
-        temperature=1.1,
-        samples=128 if multispin else 4,
-        replicas=4,
-    )
-    return Case(problem, launches(task, size)[0])
+    size, samples = (64, 128) if multispin else (128, 4)
+    problem = {"size": size, "sweeps": updates, "seed": 7, "generator": generators(task)[0], "temperature": 1.1}
+    return Case(options(**problem, samples=samples, replicas=4), launches(task, size)[0])
 
 
 def updates(case):

@@ -12,8 +12,10 @@ KERNEL = re.compile(r"__global__\s+void\s+(?:__launch_bounds__\([^)]*\)\s*)?(\w+
 THREAD = r"block \((?P<block>[\d,]+)\) thread \((?P<thread>[\d,]+)\)"
 
 
-@dataclass(frozen=True)
-class Finding:
+@dataclass
+class Finding(Exception):
+    """What is wrong, and what to do next."""
+
     reason: str
     next_step: str = ""
 
@@ -55,9 +57,7 @@ class Source:
 def compiler(text, source):
     """The first error of a build, and how many there are."""
     errors = re.findall(r"^(\S+?):(\d+)(?::\d+)?: (?:fatal )?error: (.+)$", text, re.M)
-    errors += [
-        (file, line, message) for file, line, message in re.findall(r"^(\S+?)\((\d+)\): error: (.+)$", text, re.M)
-    ]
+    errors += re.findall(r"^(\S+?)\((\d+)\): error: (.+)$", text, re.M)
     if errors:
         file, line, message = errors[0]
         place = PLACE.search(f"{file}:{line}")

@@ -1,11 +1,12 @@
 """Measures the stages and makes the comparison out of it: which launches are tried, what is timed, what is compared."""
 
-import datetime
 import math
 
 import build
 import stages
 from models import KERNEL_GENERATORS, MAJORITY, plain_generator
+from options import expect_stages
+from results import begin_result
 from stages import REFERENCE, Failure, as_words, progress, run_benchmark
 
 
@@ -17,9 +18,7 @@ def chosen_stages(model, options, usual=None):
     numbers = [stage.number for stage in found]
     if REFERENCE not in numbers:
         raise Failure(f"stage {REFERENCE} is not built in {builder.folder}; common/run builds it")
-    for wished in options.stages or []:
-        if wished not in numbers:
-            raise Failure(f"--stages {wished}: there is no such stage; there are {', '.join(numbers)}")
+    expect_stages(options.stages, numbers)
     wished = options.stages or usual or numbers
     chosen = [stage for stage in found if stage.number in [REFERENCE, *wished]]
     if usual:
@@ -74,11 +73,13 @@ def has_generators(offered):
     return len({values.get("generator") for values, _ in offered}) > 1
 
 
-def fill_defaults(model, options, platform):
-    """Everything that the user left open, and the problem as it is to be run."""
+def fill_defaults(model, options, platform, **usual):
+    """Everything that the user left open, and the problem as it is to be run. `usual`: of a tool, which come first."""
     for name, (on_gpu, on_cpu) in model.defaults.items():
+        usual.setdefault(name, on_gpu if platform == "gpu" else on_cpu)
+    for name, value in usual.items():
         if getattr(options, name) is None:
-            setattr(options, name, on_gpu if platform == "gpu" else on_cpu)
+            setattr(options, name, value)
     problem = {name: getattr(options, name) for name in model.problem}
     return problem | {"seed": options.seed}
 
@@ -314,11 +315,8 @@ class Comparison:
         if refusal and len(self.rows) == 1:
             raise refusal
         progress("")
-        return {
-            "format": model.format,
-            "command": command(model, options, self.rows),
-            "date": datetime.date.today().isoformat(),
-            "device": {"platform": self.rows[-1]["platform"], "name": self.rows[-1]["device"]},
+        place = {"platform": self.rows[-1]["platform"], "name": self.rows[-1]["device"]}
+        return begin_result(model.format, command(model, options, self.rows), **place) | {
             "problem": problem | {"hash": self.expected},
             "repetitions": options.repetitions,
             "every_variant": options.all,

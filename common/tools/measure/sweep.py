@@ -11,6 +11,11 @@ from models import MAJORITY
 from results import select
 from stages import Failure, progress, run_benchmark
 
+MODEL = MAJORITY
+HELP = (
+    "time every launch shape at every --size and --steps (here comma lists) and write the tables and plots of the "
+    "report's Figures 4, 5 and 6 into DIR"
+)
 STAGES = ["01", "02", "03"]  # that have launch shapes of two sides
 
 REPORT_WIDTHS = [8, 10, 12, 16]
@@ -24,21 +29,14 @@ def version(stage):
     return f"v{int(stage[:2])}"
 
 
-def default_sizes(platform):
-    return [2000, 4000, 6000, 8000, 10000] if platform == "gpu" else [200, 400, 600]
-
-
 def prepare(options):
     """What measure() takes. Fills in what the user left open."""
     reference, others = chosen_stages(MAJORITY, options, STAGES)
     platform = platform_of(options, others)
     if not others:
         raise Failure("--sweep: stage 00 has no launch shapes; choose others by --stages")
-    options.size = options.size or default_sizes(platform)
-    options.storage = options.storage or ["int32"]  # as in the report
-    options.repetitions = options.repetitions or 3
-    options.steps = options.steps or [10]
-    fill_defaults(MAJORITY, options, platform)
+    sizes = [2000, 4000, 6000, 8000, 10000] if platform == "gpu" else [200, 400, 600]
+    fill_defaults(MAJORITY, options, platform, size=sizes, steps=[10], storage=["int32"], repetitions=3)
     return options, reference, others
 
 

@@ -6,19 +6,23 @@ bits: the states would be gigabytes. At every L the measured launches then do a 
 are compared with stage 00's. The result is a JSON file, from which readme_tables.py makes tables, and a CSV file.
 """
 
-import datetime
 import json
 from dataclasses import dataclass
 
 import table
 from measure.comparison import chosen_stages, fill_defaults, probe
 from models import SPIN_GLASS
-from results import read_result, select
+from results import begin_result, read_result, select
 from stages import Failure, as_words, progress, run_benchmark
 
 NAME = "spin_glass_words"  # of the files
 FORMAT = "psFlip words, version 1"
 COUNTERS = f"{NAME}_counters.json"  # what counters.py makes of them
+MODEL = SPIN_GLASS
+HELP = (
+    "time every kernel of stage 07 at every --size and for ever more samples, and write tables and plots of the paper's "
+    "Figures 4 and 5 into DIR"
+)
 STAGE = "07"
 SIZES = [8, 16, 24, 32, 48, 64, 96, 128, 192, 256]  # L = 4m
 OTHER_SIZES = [10, 18, 26, 34, 50, 66, 98, 130, 194]  # L = 2(2m + 1)
@@ -78,15 +82,11 @@ def prepare(options):
     stage, platform, groups = stage_with_kernels(options, others)
     gpu = platform == "gpu"
     asked = command(options)
-    options.size = options.size or [size for size in sorted(SIZES + OTHER_SIZES) if gpu or size <= LARGEST_ON_CPU]
-    options.spins = options.spins or (2**32 if gpu else 2**17)
-    options.repetitions = options.repetitions or 3
+    sizes = [size for size in sorted(SIZES + OTHER_SIZES) if gpu or size <= LARGEST_ON_CPU]
     sweeps = options.sweeps
-    base = {
-        name: value
-        for name, value in fill_defaults(SPIN_GLASS, options, platform).items()
-        if name not in ("size", "sweeps", "samples")
-    }
+    usual = {"size": sizes, "spins": 2**32 if gpu else 2**17, "repetitions": 3}
+    problem = fill_defaults(SPIN_GLASS, options, platform, **usual)
+    base = {name: value for name, value in problem.items() if name not in ("size", "sweeps", "samples")}
     options.sweeps = sweeps  # else as many as a timing needs
     return asked, Measurement(options, reference, stage, platform, groups, base)
 
@@ -253,11 +253,7 @@ class Measurement:
                     point["checked_at"] = here["samples"]
 
     def result(self, command):
-        return {
-            "format": FORMAT,
-            "command": command,
-            "date": datetime.date.today().isoformat(),
-            "device": {"platform": self.platform, "name": self.device},
+        return begin_result(FORMAT, command, platform=self.platform, name=self.device) | {
             "build_type": self.build_type,
             "copy_gb_per_s": self.copy,
             "repetitions": self.options.repetitions,

@@ -16,7 +16,7 @@ from pathlib import Path
 from lab import cases, diagnose, kit, results, sandbox, symbols
 from lab.assignment import ANSWERS, make_assignment, sections
 from lab.course import MARK, WEIGHTS, Course, Task, as_toml, files_of, read_course, stage_called, stages_in
-from lab.grade import PARTS, Failed, Judge, Part, Result, expected_tests, share_out
+from lab.grade import PARTS, Judge, Part, Result, expected_tests, share_out
 from lab.regions import split, starter, without_bodies
 from stages import ROOT, Failure
 
@@ -737,7 +737,7 @@ class Judging(unittest.TestCase):
             "print('here'); print(json.dumps(dict(hash='abc')))": "printed something that is not its report",
             "sys.exit(2)": "exit code 2",
         }.items():
-            with self.subTest(behaviour), self.assertRaisesRegex(Failed, part):
+            with self.subTest(behaviour), self.assertRaisesRegex(diagnose.Finding, part):
                 self.judge(behaviour).hash("plain", case, {})
 
 
