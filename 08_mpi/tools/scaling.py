@@ -171,7 +171,7 @@ def differences(rows):
 
 
 def parse_options(arguments):
-    parser = Parser(prog="common/run", description=__doc__, epilog=scaling_model.__doc__, allow_abbrev=False)
+    parser = Parser(prog="common/run", description=__doc__, epilog=scaling_model.__doc__)
     add = parser.add_argument
     add("--scaling", type=Path, metavar="DIR", required=True, help=f"the folder for {FILE} and the pictures")
     add("--ranks", type=wholes, metavar="1,2", help="how many (1,2,4,8, as far as there are GPUs)")

@@ -158,7 +158,7 @@ class Builder:
         wanted = f"{machine}options: {' '.join(map(str, self.options))}\n"
         known = stamp.read_text() if stamp.exists() else None
         # Whoever gives no options takes those that were given.
-        if known == wanted or known and not self.options and known.startswith(machine):
+        if known == wanted or (known and not self.options and known.startswith(machine)):
             self.tell_what_is_missing(known)
         elif known is not None or not any(file.exists() for file in self.generated()):
             self.tell_what_is_missing(wanted)
@@ -203,7 +203,7 @@ class Builder:
         self.need_together(targets, what or ", ".join(targets) or "everything")
 
     def need_together(self, targets, what):
-        if targets and self.built.issuperset(targets) or not self.configured:
+        if (targets and self.built.issuperset(targets)) or not self.configured:
             return
         self.settle()
         if not targets or not self.built.issuperset(targets):

@@ -38,8 +38,8 @@ def option_parser():
         as_written=False,
         prog="common/run",
         description="Builds the stages one after another, times each one's variants, checks the result of the best bit "
-        "for bit against stage 00, and prints a table for each of the two models: on a GPU if there is one, else on the "
-        "CPU.",
+        "for bit against stage 00, and prints a table for each of the two models: on a GPU if there is one, else on "
+        "the CPU.",
         epilog="Also: --no-install (never install packages), --tour (the stages one by one: what to read and to "
         "predict, then the measured rows), --device-report (what this machine has and lacks), --ranks N (runs stage 08 "
         "on N ranks of MPI), --scaling DIR (times it on several numbers of ranks). --tour, --ranks and --scaling say "
@@ -88,8 +88,8 @@ def option_parser():
     groups[SPIN_GLASS](
         "--spins",
         "S",
-        "with --sizes, --generators or --words: spins of all samples together (2^26, with --words 2^32; 2^17 or 2^16 on "
-        "a CPU)",
+        "with --sizes, --generators or --words: spins of all samples together (2^26, with --words 2^32; 2^17 or 2^16 "
+        "on a CPU)",
         whole,
     )
     return parser

@@ -96,15 +96,13 @@ def profile(stage, device, problem, launch):
     return profile_command([*command, *as_words(settings)], "update", launch_skip=2, launch_count=1)
 
 
+GENERATOR = "|".join(SPIN_GLASS.rows["generator"])
+SHAPE = r"((?<!bit:)(?P<thread_width>\d+)x(?P<block>\d+)|(?<=bit:)(?P<steps_per_pass>\d+))"
+READING = rf"(?P<indexing>[a-z-]+):((?P<generator>{GENERATOR}):)?((?P<load>[a-z]+):)?"
 LAUNCH = {
-    "majority": (
-        r"(?P<storage>int32|int8|bit):"
-        r"((?<!bit:)(?P<thread_width>\d+)x(?P<block>\d+)|(?<=bit:)(?P<steps_per_pass>\d+))",
-        "02:int8:16x3 or 07:bit:8",
-    ),
+    "majority": (rf"(?P<storage>int32|int8|bit):{SHAPE}", "02:int8:16x3 or 07:bit:8"),
     "spin_glass": (
-        rf"(?P<indexing>[a-z-]+):((?P<generator>{'|'.join(SPIN_GLASS.rows['generator'])}):)?((?P<load>[a-z]+):)?"
-        r"(?P<threads>\d+)(x(?P<sites_per_thread>\d+))?",
+        rf"{READING}(?P<threads>\d+)(x(?P<sites_per_thread>\d+))?",
         "04:standard:256, 05:sliced:texture:256x4 or 06:sliced:philox:128x8",
     ),
 }

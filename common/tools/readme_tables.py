@@ -30,9 +30,10 @@ The first word is a folder of common/results, the rest is what to show of it:
                              counters.py --words writes it
     stencil                  stencil.json, as stencil.py writes it
     prng_fill, prng_count    the two tables of prng.json, as prng.py writes it
-    linear_solver a          an experiment of linear_solver.json, as linear_solver.py writes it: a to f, puzzle, comparison
-    scaling 64 256           stage 08: time and efficiency on every number of ranks at these L, or all, from scaling.json
-                             (common/run --scaling)
+    linear_solver a          an experiment of linear_solver.json, as linear_solver.py writes it: a to f, puzzle,
+                             comparison
+    scaling 64 256           stage 08: time and efficiency on every number of ranks at these L, or all, from
+                             scaling.json (common/run --scaling)
     scaling_targets, scaling_weak  the targets; weak scaling; both from the same file
     scaling_model 64 256     what the model predicts at these L, or all, from the same file
     scaling_plan 50,10       the same for larger systems, and for links of so many GB/s and microseconds

@@ -32,7 +32,7 @@ def best_of(row):
 
 
 def word_launch(values):
-    """'k = 64, cluster 8': the launch of a kernel whose words hold k samples. All replicas at once is not worth a word."""
+    """'k = 64, cluster 8': the launch of a kernel whose words hold k samples. All replicas at once needs no word."""
     parts = [("samples_per_word", "k = {}"), ("threads", "{} threads"), ("cluster", "cluster {}")]
     if values["replicas_together"] != values["replicas"]:
         parts.append(("replicas_together", "{} at once"))
@@ -156,8 +156,8 @@ def ps_of(model):
 
 
 def short_columns(model, device=None):
-    """(heading, cell, whether it is a number, width): what fits into a usual terminal; with a device, what common/results
-    has of it."""
+    """(heading, cell, whether it is a number, width): what fits into a usual terminal; with a device, what
+    common/results has of it."""
     published = beside(device, model)["ps"] if device else {}
     heading = f"on {device}"
     more = [(heading, lambda row: published.get(row["stage"][:2], "-"), True, max(7, len(heading)))] if device else []
@@ -265,14 +265,17 @@ def counted(number, unit):
     return f"{number} {unit}" if number == 1 else f"{number} {unit}s"
 
 
+def samples_in_words(problem):
+    return f"{counted(problem['samples'], 'sample')} of {counted(problem['replicas'], 'replica')}"
+
+
 def problem_in_words(problem):
     """The problem of either model, without its result."""
     size = problem["size"]
     if "steps" in problem:
         return f"{size} x {size} spins, {counted(problem['steps'], 'step')}, seed {problem['seed']}"
     return (
-        f"{size} x {size} x {size} sites, {counted(problem['samples'], 'sample')} of "
-        f"{counted(problem['replicas'], 'replica')}, T = {problem['temperature']:g}, "
+        f"{size} x {size} x {size} sites, {samples_in_words(problem)}, T = {problem['temperature']:g}, "
         f"{counted(problem['sweeps'], 'sweep')}, seed {problem['seed']}"
     )
 

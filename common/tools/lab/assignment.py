@@ -5,10 +5,9 @@ import re
 import shutil
 from pathlib import Path
 
-from stages import Failure
-
 from lab.course import MARK, as_toml, files_of
 from lab.regions import starter
+from stages import Failure
 
 CODE = (".cpp", ".hpp", ".h", ".cu", ".cuh")
 NO_SOURCE = (".md", ".py", ".svg", ".png", ".json", ".csv", ".rudy", ".pyc")

@@ -42,7 +42,7 @@ class Source:
 
     def own_frame(self, stack):
         """The innermost frame of a stack that lies in the student's files."""
-        frames = [frame for frame in FRAME.finditer(stack)]
+        frames = list(FRAME.finditer(stack))
         own = [frame for frame in frames if frame["file"] in self.lines]
         return (own or frames or [None])[0]
 

@@ -16,11 +16,10 @@ import subprocess
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from stages import progress
-
 from lab import cases, diagnose, sandbox, symbols
 from lab.course import WEIGHTS, Task
 from lab.diagnose import Finding, Source
+from stages import progress
 
 # What is judged, in this order. The last three need a GPU.
 PARTS = ("build", "forward", "reversed", "shuffled", "fresh", "races", "memory", "gpu", "sanitizer", "speed")
@@ -361,8 +360,8 @@ class Judge:
 
     def times_of_update(self, programs, updates):
         """Picoseconds a site of one update of a large lattice, for each program. Two of its runs differ by so many
-        updates, and are timed from outside, so that no clock within the program counts; the programs take turns, so that
-        a clock that changes meets all of them."""
+        updates, and are timed from outside, so that no clock within the program counts; the programs take turns, so
+        that a clock that changes meets all of them."""
         short, long = {program: [] for program in programs}, {program: [] for program in programs}
         for _ in range(3):
             for program in programs:

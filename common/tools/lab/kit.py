@@ -8,11 +8,10 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from stages import Failure
-
 from lab import cases, sandbox
 from lab.assignment import copy_sources, model_of, sources_of, update_file
 from lab.course import stages_in
+from stages import Failure
 
 # Builds for the CPU path. What a sanitizer looks at is compiled without optimisation: sooner done, and exact lines.
 CPU = ["-DPSFLIP_CUDA=OFF"]

@@ -20,14 +20,13 @@ import threading
 from dataclasses import dataclass
 from pathlib import Path
 
+from lab.grade import PARTS, grade_update
+from lab.kit import Kit
+from lab.regions import starter
 from models import MAJORITY, MODELS
 from options import Parser, adder
 from stages import ROOT, Failure, progress
 from table import as_markdown
-
-from lab.grade import PARTS, grade_update
-from lab.kit import Kit
-from lab.regions import starter
 
 FOLDER = "common/lab/mutants"
 GUIDE = "common/lab/INSTRUCTOR.md"

@@ -51,7 +51,7 @@ def run(command, *, seconds, environ=None, wanted=(), cwd=None, file_bytes=MOST_
     wall-clock time; its threads may work four times as long on each processor. `wanted`: files that it may write there,
     and that are read."""
     folder = str(cwd) if cwd else tempfile.mkdtemp(prefix="psflip-lab-")
-    outputs = [tempfile.TemporaryFile() for _ in range(2)]
+    outputs = [tempfile.TemporaryFile() for _ in range(2)]  # noqa: SIM115
 
     def limit():
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))

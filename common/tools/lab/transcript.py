@@ -11,10 +11,9 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+from lab.mutants import apply, read_mutant
 from options import Parser, adder
 from stages import ROOT, Failure
-
-from lab.mutants import apply, read_mutant
 
 FILE = "common/lab/transcript.txt"
 STAGE = "03_shared_memory"

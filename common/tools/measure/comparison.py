@@ -216,11 +216,9 @@ class Comparison:
         share = max(2, build.cores() // 4)
         parts = [[self.reference, *self.others[:1]]]
         parts += [self.others[i : i + share] for i in range(1, len(self.others), share)]
+        what = f"{self.model.dimensions}D stage"
         return [
-            (
-                f"{self.model.dimensions}D {'stages' if len(part) > 1 else 'stage'} {', '.join(s.number for s in part)}",
-                [stage.target for stage in part],
-            )
+            (f"{what}{'s' * (len(part) > 1)} {', '.join(s.number for s in part)}", [stage.target for stage in part])
             for part in parts
         ]
 
@@ -381,9 +379,9 @@ class Comparison:
             raise Refused(refused[0])
         best = min((launch for launch in tried if not launch.refused), key=lambda launch: launch.median)
         problem = self.problem_of(best.values)
-        here = model is MAJORITY or plain_generator(best.values) and not best.values["kernel"]
-        # Of another generator, or more samples, the bits are others than those of stage 00's row. They are compared in a
-        # problem of their own: the states of 128 large samples are gigabytes.
+        here = model is MAJORITY or (plain_generator(best.values) and not best.values["kernel"])
+        # Of another generator, or more samples, the bits are others than those of stage 00's row. They are compared in
+        # a problem of their own: the states of 128 large samples are gigabytes.
         settings = problem | best.values
         settings |= {"repetitions": options.repetitions, "expect": self.expected if here else None}
         words = ", ".join(filter(None, [model.row_in_words(best.values), "measuring"]))

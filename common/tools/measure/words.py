@@ -20,8 +20,8 @@ FORMAT = "psFlip words, version 1"
 COUNTERS = f"{NAME}_counters.json"  # what counters.py makes of them
 MODEL = SPIN_GLASS
 HELP = (
-    "time every kernel of stage 07 at every --size and for ever more samples, and write tables and plots of the paper's "
-    "Figures 4 and 5 into DIR"
+    "time every kernel of stage 07 at every --size and for ever more samples, and write tables and plots of the "
+    "paper's Figures 4 and 5 into DIR"
 )
 STAGE = "07"
 SIZES = [8, 16, 24, 32, 48, 64, 96, 128, 192, 256]  # L = 4m

@@ -94,7 +94,7 @@ __host__ __device__ constexpr int h(int v) {
         for stage in STAGES:
             text = (ROOT / stage / "update.cu").read_text()
             self.assertEqual(text.count("// --- "), 2, stage)
-            before, region, after = split(text, stage)
+            _, region, after = split(text, stage)
             self.assertIn("update", region, stage)
             self.assertNotIn("__global__", after, stage)
             self.assertLess(len(starter(text)), 0.9 * len(text), stage)
@@ -371,9 +371,11 @@ class Sandbox(unittest.TestCase):
 class Ranks(unittest.TestCase):
     def test_the_machine_s_settings_of_mpi_hold(self):
         kit.expect_ranks()
-        with unittest.mock.patch.dict(os.environ, OMPI_MCA_plm="rsh", OMPI_MCA_plm_rsh_agent="no_such_agent"):
-            with self.assertRaisesRegex(Failure, r"\Ampirun cannot start two programs here: [^\n]+\Z"):
-                kit.expect_ranks()
+        with (
+            unittest.mock.patch.dict(os.environ, OMPI_MCA_plm="rsh", OMPI_MCA_plm_rsh_agent="no_such_agent"),
+            self.assertRaisesRegex(Failure, r"\Ampirun cannot start two programs here: [^\n]+\Z"),
+        ):
+            kit.expect_ranks()
 
 
 class Symbols(unittest.TestCase):
@@ -563,7 +565,7 @@ class Points(unittest.TestCase):
 
     def test_doing_nothing_is_free_of_races_and_worth_nothing(self):
         self.assertEqual(self.result(forward=False, reversed=False, shuffled=False, fresh=False).score, 0)
-        self.assertEqual(self.result(**{part: False for part in PARTS}).score, 0)
+        self.assertEqual(self.result(**dict.fromkeys(PARTS, False)).score, 0)
 
     def test_missing_files_are_worth_nothing(self):
         with tempfile.TemporaryDirectory() as folder:

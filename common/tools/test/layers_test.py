@@ -6,7 +6,6 @@ import re
 import unittest
 
 from stages import ROOT
-
 from test.tools_test import WithFolder
 
 CPP = (".hpp", ".cpp", ".cu", ".cuh")
@@ -19,7 +18,7 @@ def files(root):
 
 
 def is_python(file):
-    return file.suffix == ".py" or not file.suffix and file.read_bytes().startswith(b"#!/usr/bin/env python3")
+    return file.suffix == ".py" or (not file.suffix and file.read_bytes().startswith(b"#!/usr/bin/env python3"))
 
 
 def first_there(name, folders):
