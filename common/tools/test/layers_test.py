@@ -103,7 +103,9 @@ class Tree(unittest.TestCase):
         self.assertEqual(imports_in_functions(ROOT), [])
 
     def test_every_command_finds_its_modules(self):
-        commands = [file for file in filter(is_python, files(ROOT)) if re.search(r"^    run_tool\(", file.read_text(), re.M)]
+        commands = [
+            file for file in filter(is_python, files(ROOT)) if re.search(r"^    run_tool\(", file.read_text(), re.M)
+        ]
         commands.remove(ROOT / "common/tools/build.py")  # which takes a folder's name
         self.assertGreater(len(commands), 12)
         for command in commands:
