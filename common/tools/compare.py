@@ -131,8 +131,8 @@ def parse_options(arguments):
             if len(values) > 1:
                 refuse(f"--{name}: several values only make sense with --sweep, --sizes, --generators or --words")
             setattr(options, name, values[0])
-    for name in ("all", "wide", "beside"):
-        if getattr(options, name) and into_folder:
+    for name in ("all", "wide", "beside") if into_folder else ():
+        if getattr(options, name):
             refuse(f"--{name}: --{into_folder[0]} prints tables of its own")
     over_sizes = options.sizes or options.generators or options.words
     if over_sizes and options.samples:

@@ -107,11 +107,10 @@ def folders(root=ROOT):
 def models_of(folder):
     """The models of a stage, as its CMakeLists.txt has them; the first is the one that its update.cu is about."""
     text = (folder / "CMakeLists.txt").read_text()
+    both = re.search(r"foreach\(model IN ITEMS ([\w ]+)\)", text)
     names = []
     for name in re.findall(r"psflip_add_stage\((\w+|\$\{model\})", text):
-        names += (
-            re.findall(r"\w+", re.search(r"foreach\(model IN ITEMS ([\w ]+)\)", text)[1]) if "$" in name else [name]
-        )
+        names += both[1].split() if "$" in name else [name]
     return [model for name in names for model in MODELS if model.name == name]
 
 
@@ -164,11 +163,8 @@ class Launch:
         return statistics.median(self.times)
 
     def as_json(self):
-        if self.refused:
-            return self.values | {"refused": self.refused}
-        if self.wrong:
-            return self.values | {"wrong": self.wrong}
-        return self.values | {self.model.time: self.median}
+        said = {"refused": self.refused} if self.refused else {"wrong": self.wrong} if self.wrong else None
+        return self.values | (said or {self.model.time: self.median})
 
 
 @dataclass
@@ -258,14 +254,8 @@ def parse_report(stage, report):
             continue
         empty = Launch(stage.model, dict.fromkeys(stage.model.launch))
         add_entry(stage, entry, launches.setdefault(entry["family_index"], empty))
-    context = report["context"]
-    return Report(
-        context["psflip_platform"],
-        context["psflip_device"],
-        context["psflip_build_type"],
-        list(launches.values()),
-        copy,
-    )
+    where = [report["context"][f"psflip_{name}"] for name in ("platform", "device", "build_type")]
+    return Report(*where, list(launches.values()), copy)
 
 
 def add_entry(stage, entry, launch):

@@ -255,6 +255,12 @@ def as_markdown(headings, body, numbers):
     return "\n".join("| " + " | ".join(line) + " |" for line in [headings, rule, *body])
 
 
+def table_of(lines, texts=(), form=as_markdown):
+    """Of lines {heading: cell}. `texts`: the headings of what is no number."""
+    headings = list(lines[0])
+    return form(headings, [list(line.values()) for line in lines], [heading not in texts for heading in headings])
+
+
 def comparison_as_markdown(model, rows):
     columns = columns_of(model, rows)
     body = [[cell(row) for _, cell, _ in columns] for row in rows]

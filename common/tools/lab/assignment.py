@@ -7,12 +7,11 @@ from pathlib import Path
 
 from lab.course import MARK, as_toml, files_of
 from lab.regions import starter
-from stages import Failure
+from stages import Failure, models_of
 
 CODE = (".cpp", ".hpp", ".h", ".cu", ".cuh")
 NO_SOURCE = (".md", ".py", ".svg", ".png", ".json", ".csv", ".rudy", ".pyc")
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
-MODEL = re.compile(r"psflip_add_stage\((\w+)")
 OF_OTHERS = re.compile(r"include\(\S*/\.\./(\d\d_\w+/\w+\.cmake)\)")  # a stage that takes libraries of another
 NOT_BUILT = "common/gpu/on_cpu/test"  # only psFlip's own tests need it
 
@@ -33,20 +32,15 @@ def files_below(folder, root):
                 yield file.relative_to(root)
 
 
-def models_of(stage, root):
-    return set(MODEL.findall((root / stage / "CMakeLists.txt").read_text()))
-
-
 def model_of(stage, root):
     """The model that the stage's update.cu is an engine of; a stage may teach the other one beside it."""
-    models = models_of(stage, root)
-    return models.pop() if len(models) == 1 else "spin_glass"
+    return models_of(root / stage)[0].name
 
 
 def sources_of(stages, root):
     """Every file that the build of these stages needs, relative to the root: the parts of common, stage 00, their own
     folders, and what these include of other stages."""
-    models = sorted(set().union(*(models_of(stage, root) for stage in stages)))
+    models = sorted({model.name for stage in stages for model in models_of(root / stage)})
     parts = ["app", "cmake", "gpu", "random", *models]
     found = {Path("common/CMakeLists.txt"), Path("00_cpu_reference/CMakeLists.txt")}
     for model in models:

@@ -110,9 +110,8 @@ def wrong_bits(reference, stage, problem, options, values):
     """Runs stage 00 and a stage's launches with these values, one generator among them. What is wrong, a line each."""
     generator = values["generator"]
     what = f"comparing the bits of stage {stage.number}, {generator}, at L = {problem['size']}"
-    expected = run_benchmark(reference, what=what, copy=False, repetitions=1, generator=generator, **problem).launches[
-        0
-    ]
+    report = run_benchmark(reference, what=what, copy=False, repetitions=1, generator=generator, **problem)
+    expected = report.launches[0]
     if expected.wrong or expected.refused:
         raise Failure(f"{reference.name}: {expected.wrong or expected.refused}")
     settings = problem | values | {"repetitions": 1, "expect": expected.hash}
@@ -206,9 +205,8 @@ class Comparison:
         if not options.stages and not options.all:
             for stage in [stage for stage in self.others if stage.number in model.apart]:
                 self.others.remove(stage)
-                self.left_out.append(
-                    f"{stage.number}, {model.apart[stage.number]}; --stages {stage.number} asks for it"
-                )
+                why = f"{model.apart[stage.number]}; --stages {stage.number} asks for it"
+                self.left_out.append(f"{stage.number}, {why}")
 
     def groups(self):
         """What is to be built together, in the order in which it is needed: first what a first row and the platform
