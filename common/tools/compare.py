@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Builds and times the stages, checks their bits against stage 00, prints a table a model, each row as soon as it is
-measured.
+"""Builds and times the stages, checks their bits against the reference, prints a table a model, each row as soon as it
+is measured.
 
-Stage 00 is always run: its state is what the others must reach. Exit code 1 if any stage's bits differ.
+The reference is always run: its state is what the others must reach. Exit code 1 if any stage's bits differ.
 """
 
 if __name__ == "__main__":
@@ -115,43 +115,44 @@ def choose_models(options):
             if model not in models and given[model]:
                 refuse(f"{option(given[model][0])} does not belong to --model {options.model}")
     if len(models) > 1:
-        for name in ("size", "json", "csv", "plot"):
-            if getattr(options, name):
-                refuse(f"{option(name)} is for one model: add --model majority or --model spin-glass")
+        one = "is for one model: add --model majority or --model spin-glass"
+        forbid(options, ("size", "json", "csv", "plot"), f" {one}")
     return models
+
+
+def forbid(options, names, why):
+    for name in names:
+        if getattr(options, name):
+            refuse(option(name) + why)
 
 
 def parse_options(arguments):
     options = option_parser().parse_args(arguments)
     options.models = choose_models(options)
-    into_folder = [name for name in INTO_FOLDER if getattr(options, name)]
-    for name in ("size", "steps"):
-        values = getattr(options, name)
-        if values and not into_folder:
+    into_folder = [f"--{name}" for name in INTO_FOLDER if getattr(options, name)]
+    if into_folder:
+        tool, over_sizes = into_folder[0], not options.sweep
+        forbid(options, ("all", "wide", "beside"), f": {tool} prints tables of its own")
+        for file in filter(None, (options.json, options.csv, options.plot)):
+            refuse(f"{file}: {tool} names its files itself")
+        if over_sizes:
+            forbid(options, ("samples",), f": with {tool} the number of samples follows from --spins")
+            others = ("indexing", "load", "sites_per_thread")
+            others = others if options.words else ("kernel", "samples_per_word", "cluster", "replicas_together")
+            forbid(options, others, f": {tool} times stages that have nothing of the kind")
+        if len(into_folder) > 1:
+            refuse(f"{tool} and {into_folder[1]}: one at a time")
+        if options.sizes:
+            forbid(options, ("generator",), ": --sizes times minstd; --generators compares generators")
+    else:
+        forbid(options, ("spins",), " only makes sense with --sizes, --generators or --words")
+        for name in ("size", "steps"):
+            values = getattr(options, name) or [None]
             if len(values) > 1:
                 refuse(f"--{name}: several values only make sense with --sweep, --sizes, --generators or --words")
             setattr(options, name, values[0])
-    for name in ("all", "wide", "beside") if into_folder else ():
-        if getattr(options, name):
-            refuse(f"--{name}: --{into_folder[0]} prints tables of its own")
-    over_sizes = options.sizes or options.generators or options.words
-    if over_sizes and options.samples:
-        refuse(f"--samples: with --{into_folder[0]} the number of samples follows from --spins")
-    if options.spins and not over_sizes:
-        refuse("--spins only makes sense with --sizes, --generators or --words")
-    of_kernels = ("kernel", "samples_per_word", "cluster", "replicas_together")
-    for name in ("indexing", "load", "sites_per_thread") if options.words else of_kernels if over_sizes else ():
-        if getattr(options, name):
-            refuse(f"{option(name)}: --{into_folder[0]} times stages that have nothing of the kind")
-    if len(into_folder) > 1:
-        refuse(f"--{into_folder[0]} and --{into_folder[1]}: one at a time")
     if not options.generators and set(options.generator or []) & set(CURAND_GENERATORS):
         refuse("--generator: stage 00 knows none of cuRAND's; --generators times them")
-    if options.sizes and options.generator:
-        refuse("--generator: --sizes times minstd; --generators compares generators")
-    for file in (options.json, options.csv, options.plot):
-        if file and into_folder:
-            refuse(f"{file}: --{into_folder[0]} names its files itself")
     known = sorted({stage.number for model in options.models for stage in stages.course(options.build_dir, model)})
     expect_stages(options.stages, known)
     for model in options.models if options.beside else []:

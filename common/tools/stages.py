@@ -114,6 +114,12 @@ def models_of(folder):
     return [model for name in names for model in MODELS if model.name == name]
 
 
+def teaching(model, room=""):
+    """The numbers of the stages whose update.cu is about this model, of those that have such a folder."""
+    about = [folder for folder in folders() if folder.name[:2] != REFERENCE and models_of(folder)[0] is model]
+    return [folder.name[:2] for folder in about if (folder / room).is_dir()]
+
+
 def offered(name, root=ROOT):
     """All that the stages' own tools have in dictionaries of this name: what they add to the tools that serve all."""
     found = {}

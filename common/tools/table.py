@@ -31,6 +31,10 @@ def best_of(row):
     return [f"best of {row['shapes_tried']}"] if row["shapes_tried"] > 1 else []
 
 
+def percent_of_copy(row):
+    return "-" if row["of_copy"] is None else f"{100 * row['of_copy']:.1f}"
+
+
 def word_launch(values):
     """'k = 64, cluster 8': the launch of a kernel whose words hold k samples. All replicas at once needs no word."""
     parts = [("samples_per_word", "k = {}"), ("threads", "{} threads"), ("cluster", "cluster {}")]
@@ -54,7 +58,7 @@ def runs_on(row):
 
 
 def compared_at(row):
-    """Where a row's bits were compared with stage 00's, if not in the table's own problem."""
+    """Where a row's bits were compared with the reference's, if not in the table's own problem."""
     names = {"size": "L", "samples": "M"}
     return ", ".join(f"{names[name]} = {value}" for name, value in (row.get("bits_compared_at") or {}).items())
 
@@ -66,8 +70,8 @@ def bits(row):
     return "NO"
 
 
-def timing(key):
-    return lambda row: "-" if row[key] is None else significant(row[key])
+def timing(key, digits=4):
+    return lambda row: "-" if row[key] is None else significant(row[key], digits)
 
 
 def flips_per_ns(row):
@@ -75,18 +79,13 @@ def flips_per_ns(row):
 
 
 # heading, cell, whether it is a number (and goes to the right)
-BEGIN = [
-    ("stage", lambda row: row["stage"][:2], False),
-    ("idea", lambda row: row["idea"], False),
-    ("runs on", runs_on, False),
-]
-END = [
-    ("GB/s", timing("gb_per_s"), True),
-    ("% of copy", lambda row: "-" if row["of_copy"] is None else f"{100 * row['of_copy']:.1f}", True),
+STAGE = ("stage", lambda row: row["stage"][:2], False)
+BEGIN = [STAGE, ("idea", lambda row: row["idea"], False), ("runs on", runs_on, False)]
+FACTORS = [
     ("x before", lambda row: factor(row["factor_before"]), True),
     ("x 00", lambda row: factor(row["factor_reference"]), True),
-    ("same bits", bits, False),
 ]
+END = [("GB/s", timing("gb_per_s"), True), ("% of copy", percent_of_copy, True), *FACTORS, ("same bits", bits, False)]
 COLUMNS = {
     MAJORITY: [
         *BEGIN,
@@ -151,10 +150,6 @@ def short_bits(row):
     return "ref" if row["stage"].startswith(REFERENCE) else "yes*" if compared_at(row) else "yes"
 
 
-def ps_of(model):
-    return lambda row: "-" if row[model.ps] is None else significant(row[model.ps], 3)
-
-
 def short_columns(model, device=None):
     """(heading, cell, whether it is a number, width): what fits into a usual terminal; with a device, what
     common/results has of it."""
@@ -162,14 +157,13 @@ def short_columns(model, device=None):
     heading = f"on {device}"
     more = [(heading, lambda row: published.get(row["stage"][:2], "-"), True, max(7, len(heading)))] if device else []
     columns = [
-        ("stage", lambda row: row["stage"][:2], False, 5),
+        (*STAGE, 5),
         ("idea", lambda row: shorten(row["idea"], rest), False, None),
         ("variant", lambda row: shorten(variant(row), 20), False, 20),
-        ("ps/spin", ps_of(model), True, 7),
+        ("ps/spin", timing(model.ps, 3), True, 7),
         *more,
-        ("% copy", lambda row: "-" if row["of_copy"] is None else f"{100 * row['of_copy']:.1f}", True, 6),
-        ("x before", lambda row: factor(row["factor_before"]), True, 8),
-        ("x 00", lambda row: factor(row["factor_reference"]), True, 7),
+        ("% copy", percent_of_copy, True, 6),
+        *((*column, width) for column, width in zip(FACTORS, (8, 7))),
         ("bits", short_bits, False, 4),
     ]
     rest = WIDTH - sum(2 + width for _, _, _, width in columns if width)

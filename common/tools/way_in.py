@@ -18,17 +18,19 @@ import time
 from pathlib import Path
 
 import table
+from models import MAJORITY
 from options import Parser, adder, new_file
 from results import begin_result, read_result, write_result
-from stages import ROOT, Failure, progress, refuse
+from stages import ROOT, Failure, progress, refuse, teaching
 
 FORMAT = "psFlip way in, version 1"
+STAGE = next(ROOT.glob(f"{teaching(MAJORITY)[-1]}_*")).name
+ALONE = f"stage {STAGE[:2]} alone"
 PARTS = {
     "run": "common/run: first row, both tables; and again",
-    "stage": "stage 03 alone",
+    "stage": ALONE,
     "test": "common/test; and again; and --quick",
 }
-STAGE = "03_shared_memory"
 ROW = re.compile(r"\s*(\d\d)\b")  # a table's row begins with its stage
 
 
@@ -98,7 +100,7 @@ class Place:
         return {**clock.result(), "steps": len(steps_in(self.folder) - before)}
 
     def time_tables(self):
-        """common/run, from its call to its rows. A table begins with stage 00."""
+        """common/run, from its call to its rows. A table begins with the reference."""
         clock, before, rows = Clock(), steps_in(self.folder), []
 
         def heard(line):
@@ -122,11 +124,11 @@ def measure_run(place):
 
 def measure_stage(place):
     clock = Clock()
-    place.call(["cmake", "-S", STAGE, "-B", "build03", "-G", "Ninja"])
-    place.call(["cmake", "--build", "build03", "--parallel", str(len(os.sched_getaffinity(0)))])
+    place.call(["cmake", "-S", STAGE, "-B", "build-alone", "-G", "Ninja"])
+    place.call(["cmake", "--build", "build-alone", "--parallel", str(len(os.sched_getaffinity(0)))])
     steps = steps_in(place.folder)
     objects = sum(step.endswith((".o", ".gch")) for step in steps)
-    yield "stage 03 alone", {**clock.result(), "steps": len(steps), "objects": objects}
+    yield ALONE, {**clock.result(), "steps": len(steps), "objects": objects}
 
 
 def measure_test(place):

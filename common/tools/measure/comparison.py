@@ -11,8 +11,8 @@ from stages import REFERENCE, Failure, as_words, progress, run_benchmark
 
 
 def chosen_stages(model, options, usual=None):
-    """Stage 00, and those to be compared with it: what is wished, else those with these numbers, else all. A comparison
-    asks for what it needs when it needs it; who names the usual ones gets all of them built."""
+    """The reference, and those to be compared with it: what is wished, else those with these numbers, else all. A
+    comparison asks for what it needs when it needs it; who names the usual ones gets all of them built."""
     builder = options.builder
     found = [stage for stage in stages.course(builder.folder, model) if is_there(builder, stage)]
     numbers = [stage.number for stage in found]
@@ -92,22 +92,22 @@ def measure_reference(stage, problem, repetitions, what=""):
     launch = report.launches[0]
     if launch.wrong or launch.refused:
         raise Failure(f"{stage.name}: {launch.wrong or launch.refused}")
-    if stage.model is MAJORITY:  # stage 00 stores as it likes, and only its bytes say how
+    if stage.model is MAJORITY:  # the reference stores as it likes, and only its bytes say how
         launch.values["storage"] = {2: "int8", 8: "int32"}[int(launch.bytes)]
     return report, launch
 
 
-# Stage 00 is slow, and its streams of MT19937 take 5000 bytes a site.
+# The reference is slow, and its streams of MT19937 take 5000 bytes a site.
 CHECK_SIZE = 64
 
 
 def to_be_checked(problem):
-    """The problem, or one like it that stage 00 can do with any generator in a second."""
+    """The problem, or one like it that the reference can do with any generator in a second."""
     return problem | {"size": min(problem["size"], CHECK_SIZE), "samples": 1}
 
 
 def wrong_bits(reference, stage, problem, options, values):
-    """Runs stage 00 and a stage's launches with these values, one generator among them. What is wrong, a line each."""
+    """Runs the reference and a stage's launches with these values, one generator among them. What is wrong, if so."""
     generator = values["generator"]
     what = f"comparing the bits of stage {stage.number}, {generator}, at L = {problem['size']}"
     report = run_benchmark(reference, what=what, copy=False, repetitions=1, generator=generator, **problem)
@@ -145,7 +145,7 @@ def make_row(stage, report, launch, tried, problem):
         "factor_before": None,
         "factor_reference": None,
         "hash": launch.hash,
-        "bits_compared_at": None,  # the problem's changes for a comparison with stage 00, if that was not this one
+        "bits_compared_at": None,  # the problem's changes for a comparison with the reference, if that was not this one
         "bits_agree": not launch.wrong,
         "wrong": launch.wrong,
         "shapes_tried": sum(not other.refused for other in tried),
@@ -154,7 +154,7 @@ def make_row(stage, report, launch, tried, problem):
 
 
 def fill_factors(model, rows, ladders):
-    """How much faster, per spin, than stage 00, and than the row before, or with ladders the one before in its own."""
+    """How much faster, per spin, than the reference, and than the row before, or with ladders the one in its own."""
     reference = before = rows[0]
     for row in rows[1:]:
         if ladders and row[model.row] != before[model.row]:
@@ -226,7 +226,7 @@ class Comparison:
         if any(getattr(options, name) for name in model.rows):
             self.builder.need(*(stage.target for stage in self.others))
         self.builder.need(self.reference.target, *(stage.target for stage in self.others[:1]))
-        self.builder.settle()  # nothing compiles while stage 00 is timed, or while we find out where stages run
+        self.builder.settle()  # nothing compiles while the reference is timed, or while we find out where stages run
         self.platform, self.device = "reference", None
         if self.others:
             report, _ = self.probe(self.others[0])
@@ -378,8 +378,8 @@ class Comparison:
         best = min((launch for launch in tried if not launch.refused), key=lambda launch: launch.median)
         problem = self.problem_of(best.values)
         here = model is MAJORITY or (plain_generator(best.values) and not best.values["kernel"])
-        # Of another generator, or more samples, the bits are others than those of stage 00's row. They are compared in
-        # a problem of their own: the states of 128 large samples are gigabytes.
+        # Of another generator, or more samples, the bits are not those of the reference's row. They are compared
+        # in a problem of their own: the states of 128 large samples are gigabytes.
         settings = problem | best.values
         settings |= {"repetitions": options.repetitions, "expect": self.expected if here else None}
         words = ", ".join(filter(None, [model.row_in_words(best.values), "measuring"]))

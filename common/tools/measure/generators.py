@@ -11,7 +11,7 @@ from measure.comparison import chosen_stages, fill_defaults, has_generators, pro
 from measure.sizes import make_point
 from models import CURAND_GENERATORS, SPIN_GLASS
 from results import read_csv, sizes_of
-from stages import Failure, progress, run_benchmark
+from stages import Failure, progress, run_benchmark, teaching
 
 SIZES = [8, 12, 16, 32, 48, 64, 128, 192, 256]
 LARGEST_ON_CPU = 16
@@ -21,7 +21,7 @@ HELP = (
     "time every generator and indexing of stage 06 at every --size, cuRAND's generators too, and write a table and a "
     "plot into DIR, as --sizes does"
 )
-STAGES = ["06"]  # that has them
+STAGES = teaching(SPIN_GLASS, "generators")
 INDEXINGS = ["sliced", "standard", "bitwise"]
 BASE = "minstd"
 NAME = "spin_glass_generators"  # of the files
@@ -83,7 +83,7 @@ def stage_with_generators(options, others):
 
 
 def check(options, problem, reference, stage, generators, launches):
-    """Compares with stage 00 at one size. What is wrong, and a word on what was done."""
+    """Compares with the reference at one size. What is wrong, and a word on what was done."""
     here = to_be_checked(problem | {"size": max(options.size)})
     wrong = []
     for generator in generators:

@@ -8,7 +8,7 @@ import table
 from measure.comparison import chosen_stages, fill_defaults, measure_reference, probe
 from models import SPIN_GLASS
 from results import read_csv, sizes_of
-from stages import Failure, progress, run_benchmark
+from stages import Failure, progress, run_benchmark, teaching
 
 MULTIPLES_OF_4 = [8, 12, 16, 20, 24, 32, 40, 48, 64, 80, 96, 112, 128, 160, 192, 224, 256]
 NO_MULTIPLES_OF_4 = [10, 14, 18, 22, 26, 34, 42, 50, 66, 82, 98, 114, 130, 162, 194, 226, 254]
@@ -17,7 +17,8 @@ HELP = (
     "time every indexing at every --size (here a comma list), with as many samples as make --spins, and write a table "
     "and a plot of ps a flip against L into DIR"
 )
-STAGES = ["04", "05"]  # that differ in them; what the later ones have is the same over again, or kernels
+# They differ in them; what the later ones have is the same over again, or kernels.
+STAGES = [number for number in teaching(SPIN_GLASS) if number < teaching(SPIN_GLASS, "generators")[0]]
 INDEXINGS = ["standard", "sliced", "sliced-grid", "standard-grid"]
 LARGEST_ON_CPU = 34
 REFERENCE_LIMIT = 2e7  # flips: beyond a fraction of a second of plain C++ the stages only check each other

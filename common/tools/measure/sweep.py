@@ -1,6 +1,7 @@
 """Every launch shape at every size: the report's Figures 4, 5 and 6, as tables and as plots.
 
-The report is Koutroumpis (2022), whose v0, v1, v2, v3 are the stages 00 to 03, timed on a GTX 1070.
+The report is Koutroumpis (2022), whose v0, v1, v2, v3 are the reference and the stages of the 2D model, timed on a
+GTX 1070.
 """
 
 from itertools import product
@@ -9,14 +10,14 @@ import table
 from measure.comparison import chosen_stages, fill_defaults, measure_reference, platform_of
 from models import MAJORITY
 from results import select
-from stages import Failure, progress, run_benchmark
+from stages import Failure, progress, run_benchmark, teaching
 
 MODEL = MAJORITY
 HELP = (
     "time every launch shape at every --size and --steps (here comma lists) and write the tables and plots of the "
     "report's Figures 4, 5 and 6 into DIR"
 )
-STAGES = ["01", "02", "03"]  # that have launch shapes of two sides
+STAGES = teaching(MAJORITY)  # they have launch shapes of two sides
 
 REPORT_WIDTHS = [8, 10, 12, 16]
 # Milliseconds for n = 10000, k = 10 on a GTX 1070: v1 whatever b is, v2 and v3 for their best b, over the widths.

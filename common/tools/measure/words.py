@@ -3,7 +3,7 @@
 Against L with the GPU full, and against the number of samples, as in Figures 5 and 4 of Lulli, Bernaschi, Parisi
 (arXiv:1411.0127). Every launch is tried briefly, and the best one of each kernel measured anew, without a look at its
 bits: the states would be gigabytes. At every L the measured launches then do a smaller problem, and there their bits
-are compared with stage 00's. The result is a JSON file, from which readme_tables.py makes tables, and a CSV file.
+are compared with the reference's. The result is a JSON file, from which readme_tables.py makes tables, and a CSV file.
 """
 
 import json
@@ -13,7 +13,7 @@ import table
 from measure.comparison import chosen_stages, fill_defaults, probe
 from models import SPIN_GLASS
 from results import begin_result, read_result, select
-from stages import Failure, as_words, progress, run_benchmark
+from stages import Failure, as_words, progress, run_benchmark, teaching
 
 NAME = "spin_glass_words"  # of the files
 FORMAT = "psFlip words, version 1"
@@ -23,7 +23,7 @@ HELP = (
     "time every kernel of stage 07 at every --size and for ever more samples, and write tables and plots of the "
     "paper's Figures 4 and 5 into DIR"
 )
-STAGE = "07"
+(STAGE,) = teaching(SPIN_GLASS, "kernels")
 SIZES = [8, 16, 24, 32, 48, 64, 96, 128, 192, 256]  # L = 4m
 OTHER_SIZES = [10, 18, 26, 34, 50, 66, 98, 130, 194]  # L = 2(2m + 1)
 LARGEST_ON_CPU = 10
@@ -32,7 +32,7 @@ COUNTS = [32, 64, 128, 256, 1024, 4096, 16384, 65536]  # of samples, at these si
 GENERATORS = ["philox", "minstd"]
 WIDEST = 128  # samples of a word
 ONE_SYSTEM = (32, 32)  # L, samples
-CHECKED_SPINS = 2**24  # as many as stage 00 updates in a fraction of a second
+CHECKED_SPINS = 2**24  # as many as the reference updates in a fraction of a second
 CHECKED_SWEEPS = 3
 THREADS = [128, 256]  # to try
 LAUNCH = ("generator", "kernel", "samples_per_word", "threads", "cluster", "replicas_together")
@@ -162,7 +162,7 @@ def make_point(load, launch, problem, tried):
         "ms_per_sweep": launch.median,
         "ps_per_flip": ps,
         "tried": tried,  # launches
-        "checked_at": "",  # the M with which the bits were compared with stage 00's at this L
+        "checked_at": "",  # the M with which the bits were compared with the reference's at this L
     }
 
 
@@ -225,7 +225,7 @@ class Measurement:
         ]
 
     def check(self, load, timed):
-        """Compares the bits of what measure() has timed with stage 00's, in a problem of the same L."""
+        """Compares the bits of what measure() has timed with the reference's, in a problem of the same L."""
         most = max(1, CHECKED_SPINS // (self.base["replicas"] * load.size**3))
         here = load.problem(self.base) | {"samples": min(load.samples, most), "sweeps": CHECKED_SWEEPS}
         generators = {"generator": list(load.generators), "repetitions": 1}
