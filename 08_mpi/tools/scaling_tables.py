@@ -102,11 +102,10 @@ def long_table(result):
         link = model and row in rows and row["ranks"] > 1 and model.links[row["transport"]]
         has = link and row["size"] in model.alone_us
         predicted = model.efficiency(row["size"], row["ranks"], link) if has else None
-        times = [table.significant(row[name]) for name in ("ms_per_sweep", "ps_per_flip")]
-        shares = [number(efficiency(rows, row)), number(predicted)]
-        body.append([str(row["size"]), row["transport"], str(row["ranks"]), *times, *shares])
-    headings = ["L", "transport", "ranks", "ms/sweep", "ps/flip", "efficiency", "model"]
-    return table.as_markdown(headings, body, [True, False] + 5 * [True])
+        line = {"L": str(row["size"]), "transport": row["transport"], "ranks": str(row["ranks"])}
+        line |= {"ms/sweep": table.significant(row["ms_per_sweep"]), "ps/flip": table.significant(row["ps_per_flip"])}
+        body.append(line | {"efficiency": number(efficiency(rows, row)), "model": number(predicted)})
+    return table.table_of(body, ["transport"])
 
 
 def warnings(result):
@@ -265,10 +264,11 @@ def weak_markdown(folder):
             if share:
                 side, ps, exact = share
                 own = ranks * row["ps_per_flip"]
-                line = [str(ranks), str(size), f"{side:.0f}{'' if exact else ', between'}", row["transport"]]
-                body.append([*line, table.significant(ps, 3), table.significant(own, 3), number(ps / own)])
-    headings = ["GPUs", "L", "same share alone, L", "transport", "ps/flip alone", "GPUs x ps/flip", "efficiency"]
-    text = table.as_markdown(headings, body, [True, True, True, False, True, True, True])
+                line = {"GPUs": str(ranks), "L": str(size)}
+                line |= {"same share alone, L": f"{side:.0f}{'' if exact else ', between'}"}
+                line |= {"transport": row["transport"], "ps/flip alone": table.significant(ps, 3)}
+                body.append(line | {"GPUs x ps/flip": table.significant(own, 3), "efficiency": number(ps / own)})
+    text = table.table_of(body, ["transport"])
     return (
         f"{text}\n\nA GPU has L^3 / N sites; alone it has as many at L / N^(1/3). Between: no such L was measured, and "
         f"ps/flip is interpolated as a power of L. {source(result)}."

@@ -23,7 +23,7 @@ import threading
 import time
 from pathlib import Path
 
-from stages import ROOT, Broken, Failure, progress, run_tool, say
+from stages import ROOT, Broken, Failure, gpu_is_visible, progress, run_tool, say
 
 LOG = "build.log"
 STAMP = "psflip_configured_for"
@@ -32,16 +32,6 @@ CUDA = {"--cuda": "-DPSFLIP_CUDA=ON", "--no-cuda": "-DPSFLIP_CUDA=OFF"}
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 SHOWN = 80  # lines of what failed, at most
 LARGEST_LOG = 2**24  # bytes
-
-
-@functools.cache
-def gpu_is_visible():
-    """Whether CMake will compile with nvcc: it asks the same."""
-    try:
-        done = subprocess.run(["nvidia-smi", "-L"], capture_output=True, text=True)
-    except OSError:
-        return False
-    return done.returncode == 0 and "GPU 0" in done.stdout
 
 
 def nvcc():

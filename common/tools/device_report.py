@@ -10,6 +10,7 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
+import build
 from options import Parser
 from stages import ROOT, run_tool
 
@@ -59,10 +60,17 @@ def version(text):
     return tuple(int(part) for part in text.split("."))
 
 
+def processor(root=Path("/")):
+    return found(r"model name\s*: (.*)", read(root / "proc/cpuinfo")) or os.uname().machine
+
+
+def release_of(nvcc):
+    return found(r"release ([\d.]+)", output_of(nvcc, "--version"))
+
+
 def host(root):
-    model = found(r"model name\s*: (.*)", read(root / "proc/cpuinfo")) or os.uname().machine
     kilobytes = int(found(r"MemTotal:\s*(\d+)", read(root / "proc/meminfo")) or 0)
-    return Line("processor", True, f"{model}, {len(os.sched_getaffinity(0))} cores, {kilobytes / 2**20:.0f} GiB")
+    return Line("processor", True, f"{processor(root)}, {build.cores()} cores, {kilobytes / 2**20:.0f} GiB")
 
 
 def build_tools():
@@ -114,7 +122,7 @@ def toolkit(cards, driver):
     if not nvcc:
         remedy = "install NVIDIA's CUDA toolkit, put its bin folder on the PATH" if cards else ""
         return [Line("toolkit", False, "no nvcc: the GPU path cannot be built", remedy)]
-    release = found(r"release ([\d.]+)", output_of(nvcc, "--version"))
+    release = release_of(nvcc)
     if not release:
         return [Line("toolkit", False, f"{nvcc} does not say its version", "install the CUDA toolkit again")]
     if not shutil.which("nvcc"):

@@ -1,5 +1,6 @@
 """The stages of the tutorial, and how to run one's benchmark and read what it says."""
 
+import functools
 import importlib
 import json
 import re
@@ -184,12 +185,12 @@ class Report:
     copy_gb_per_s: float | None
 
 
-def start(command, what):
+def start(command, what, **more):
     """Runs a program to its end: exit code, output, what it said on standard error. On a terminal, says for how many
-    seconds it has been doing what."""
+    seconds it has been doing what. `more`: for Popen."""
     begin = time.monotonic()
     progress(what)
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **more) as process:
         try:
             while True:
                 try:
@@ -201,6 +202,16 @@ def start(command, what):
             process.kill()
             process.wait()
             raise
+
+
+@functools.cache
+def gpu_is_visible():
+    """Whether CMake will compile with nvcc: it asks the same."""
+    try:
+        done = subprocess.run(["nvidia-smi", "-L"], capture_output=True, text=True)
+    except OSError:
+        return False
+    return done.returncode == 0 and "GPU 0" in done.stdout
 
 
 def last_line(text, code):

@@ -17,11 +17,13 @@ import tempfile
 import time
 from pathlib import Path
 
+import build
+import device_report
 import table
 from models import MAJORITY
 from options import Parser, adder, new_file
 from results import begin_result, read_result, write_result
-from stages import ROOT, Failure, progress, refuse, teaching
+from stages import ROOT, Failure, last_line, progress, refuse, start, teaching
 
 FORMAT = "psFlip way in, version 1"
 STAGE = next(ROOT.glob(f"{teaching(MAJORITY)[-1]}_*")).name
@@ -125,7 +127,7 @@ def measure_run(place):
 def measure_stage(place):
     clock = Clock()
     place.call(["cmake", "-S", STAGE, "-B", "build-alone", "-G", "Ninja"])
-    place.call(["cmake", "--build", "build-alone", "--parallel", str(len(os.sched_getaffinity(0)))])
+    place.call(["cmake", "--build", "build-alone", "--parallel", str(build.cores())])
     steps = steps_in(place.folder)
     objects = sum(step.endswith((".o", ".gch")) for step in steps)
     yield ALONE, {**clock.result(), "steps": len(steps), "objects": objects}
@@ -144,28 +146,16 @@ def without_nvcc(path):
     return os.pathsep.join(part for part in path.split(os.pathsep) if not os.access(Path(part) / "nvcc", os.X_OK))
 
 
-def output_of(*command, cwd=None):
-    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True)
-    if done.returncode != 0:
-        raise Failure(f"{' '.join(command)}: {(done.stderr.strip().splitlines() or ['it failed'])[-1]}")
-    return done.stdout.strip()
-
-
 def version_of_nvcc():
     """'12.9', or None where there is no nvcc."""
     if shutil.which("nvcc") is None:
         return None
-    found = re.search(r"release ([\d.]+)", output_of("nvcc", "--version"))
-    return found[1] if found else "of unknown version"
+    return device_report.release_of("nvcc") or "of unknown version"
 
 
 def machine():
-    names = re.findall(r"^model name\s*:\s*(.*)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
-    gpus = []
-    if shutil.which("nvidia-smi"):
-        listed = subprocess.run(["nvidia-smi", "-L"], capture_output=True, text=True).stdout
-        gpus = re.findall(r"^GPU \d+: (.*?) \(", listed, re.MULTILINE)
-    return {"cores": len(os.sched_getaffinity(0)), "cpu": names[0] if names else "unknown", "gpus": gpus}
+    cards = [card.name for card in device_report.gpus()[0]]
+    return {"cores": build.cores(), "cpu": device_report.processor(), "gpus": cards}
 
 
 def line_of(row):
@@ -238,9 +228,12 @@ def main(arguments):
         refuse("--nvcc with: there is no nvcc on the PATH")
     ways = {"with": [version], "without": [None], "both": [None, version]}[options.nvcc]
     ways = list(dict.fromkeys(ways))
-    commit = output_of("git", "rev-parse", "--verify", f"{options.commit}^{{commit}}", cwd=options.repository)
+    asked = ["git", "rev-parse", "--verify", f"{options.commit}^{{commit}}"]
+    code, output, errors = start(asked, "", cwd=options.repository)
+    if code != 0:
+        raise Failure(f"{' '.join(asked)}: {last_line(errors, code)}")
     result = begin_result(FORMAT, " ".join(["common/tools/first_table", *arguments]))
-    result |= {"commit": commit, "machine": machine(), "rows": []}
+    result |= {"commit": output.strip(), "machine": machine(), "rows": []}
     rows = {(row["what"], row["nvcc"]): row for row in begun(options, result)}
     with tempfile.TemporaryDirectory(prefix="psFlip-first-table-") as own:
         for part in options.parts:

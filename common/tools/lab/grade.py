@@ -19,7 +19,7 @@ from pathlib import Path
 from lab import cases, diagnose, sandbox, symbols
 from lab.course import WEIGHTS, Task
 from lab.diagnose import Finding, Source
-from stages import progress
+from stages import gpu_is_visible, progress
 
 # What is judged, in this order. The last three need a GPU.
 PARTS = ("build", "forward", "reversed", "shuffled", "fresh", "races", "memory", "gpu", "sanitizer", "speed")
@@ -298,8 +298,7 @@ class Judge:
         return self.tests("gpu", "gpu", {})
 
     def expect_gpu(self):
-        listed = ["nvidia-smi", "-L"]
-        if not shutil.which(listed[0]) or "GPU 0" not in subprocess.run(listed, capture_output=True, text=True).stdout:
+        if not gpu_is_visible():
             raise NotHere("no GPU here")
         if not shutil.which("nvcc"):
             raise NotHere("no nvcc here: put the CUDA toolkit's bin folder on the PATH")
