@@ -364,8 +364,6 @@ def warnings(result):
 
 def wrong_results(result):
     model = model_of(result)
-    return [
-        coloured(f"*** WRONG RESULT *** {row['stage']} ({model.row_in_words(row)}): {row['wrong']}", "31")
-        for row in result["rows"]
-        if not row["bits_agree"]
-    ]
+    wrong = [row for row in result["rows"] if not row["bits_agree"]]
+    lines = [f"*** WRONG RESULT *** {row['stage']} ({model.row_in_words(row)}): {row['wrong']}" for row in wrong]
+    return [coloured(line, "31") for line in lines]

@@ -73,36 +73,25 @@ def generators(task):
 def fresh(task, model, rng):
     """Problems that nobody can have the answers to: drawn for this call, awkward sizes among them."""
     if model == "majority":
-        sizes = [
-            rng.choice([1, 2]),
-            3,
-            rng.choice([5, 7, 11, 13, 17, 19, 23]),
-            rng.choice([29, 31, 33, 37, 63, 64, 65]),
-            rng.choice([47, 48, 49, 96, 97, 127, 128, 129]),
-        ]
+        some = [5, 7, 11, 13, 17, 19, 23], [29, 31, 33, 37, 63, 64, 65], [47, 48, 49, 96, 97, 127, 128, 129]
         return [
             Case(options(size=size, steps=rng.randint(1, 9), seed=rng.randrange(2**32)), launch)
-            for size in sizes
+            for size in (rng.choice(sizes) for sizes in ([1, 2], [3], *some))
             for launch in launches(task, size, rng)
         ]
-    replicas = [1, 2, 4] if task.stage[:2] == "07" else [1, 2, 3, 4, 5]
+
+    def problem(size, generator):
+        how = {"size": size, "sweeps": rng.randint(1, 7), "seed": rng.randrange(2**63), "generator": generator}
+        how |= {"temperature": round(rng.uniform(0.4, 5), 3), "samples": rng.choice([1, 2, 31, 33, 65])}
+        how |= {"replicas": rng.choice([1, 2, 4] if task.stage[:2] == "07" else [1, 2, 3, 4, 5])}
+        how |= {"samples_per_stream": rng.choice([1, 7, 32, 64]), "start": rng.choice(["random", "ordered"])}
+        return options(**how, ferromagnetic_fraction=round(rng.uniform(0, 1), 3))
+
+    def ranks(size):
+        return rng.choice([ranks for ranks in (1, 2, 3, 4) if ranks <= size // 2]) if task.stage[:2] == "08" else 1
+
     return [
-        Case(
-            options(
-                size=size,
-                sweeps=rng.randint(1, 7),
-                seed=rng.randrange(2**63),
-                generator=generator,
-                temperature=round(rng.uniform(0.4, 5), 3),
-                samples=rng.choice([1, 2, 31, 33, 65]),
-                replicas=rng.choice(replicas),
-                samples_per_stream=rng.choice([1, 7, 32, 64]),
-                start=rng.choice(["random", "ordered"]),
-                ferromagnetic_fraction=round(rng.uniform(0, 1), 3),
-            ),
-            launch,
-            rng.choice([ranks for ranks in (1, 2, 3, 4) if ranks <= size // 2]) if task.stage[:2] == "08" else 1,
-        )
+        Case(problem(size, generator), launch, ranks(size))
         for generator in generators(task)
         for size in rng.sample([4, 6, 8, 10, 12], 5 - len(generators(task)))
         for launch in launches(task, size, rng)

@@ -100,15 +100,10 @@ def course_from(table, where, root):
     tasks = table.get("task", [])
     are_tables = isinstance(tasks, list) and all(isinstance(task, dict) for task in tasks)
     expect(are_tables, "task", tasks, "a list of [[task]]")
-    result = []
+    result, keys = [], ["stage", "exercise", "points", "due"]
     for task in tasks:
-        known(task, ["stage", "exercise", "points", "due"], "a task")
-        stage, points, due, exercise = (
-            task.get("stage"),
-            task.get("points", 10),
-            task.get("due", ""),
-            task.get("exercise"),
-        )
+        known(task, keys, "a task")
+        stage, exercise, points, due = (({"points": 10, "due": ""} | task).get(key) for key in keys)
         expect(isinstance(stage, str), "stage", stage, "a stage's number or name in quotes")
         expect_number("points", points)
         expect(isinstance(due, str), "due", due, "a text")

@@ -47,15 +47,9 @@ def probe(stage, options, **more):
     offered = []
     for left_out in ("kernel", "indexing"):  # a stage refuses the one that it does not have
         rows = {name: list(values) for name, values in model.rows.items() if name != left_out} | more
-        report = run_benchmark(
-            stage,
-            what=f"{model.dimensions}D, stage {stage.number}: what it has",
-            device=options.device,
-            quick=True,
-            repetitions=1,
-            **model.smallest,
-            **rows,
-        )
+        what = f"{model.dimensions}D, stage {stage.number}: what it has"
+        how = {"what": what, "device": options.device, "quick": True, "repetitions": 1}
+        report = run_benchmark(stage, **how, **model.smallest, **rows)
         for launch in report.launches:
             if not launch.refused:
                 values = {name: launch.values[name] for name in model.rows}

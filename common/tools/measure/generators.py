@@ -49,14 +49,12 @@ def lines(points):
 
 def relative_to_base(found):
     """{(generator, indexing): {L: times as long as MINSTD with the same indexing}}"""
-    return {
-        (generator, indexing): {
-            size: point["ps_per_flip"] / found[BASE, indexing][size]["ps_per_flip"]
-            for size, point in line.items()
-            if size in found.get((BASE, indexing), {})
-        }
-        for (generator, indexing), line in found.items()
-    }
+    relative = {}
+    for (generator, indexing), line in found.items():
+        base = found.get((BASE, indexing), {})
+        times = {size: point["ps_per_flip"] / base[size]["ps_per_flip"] for size, point in line.items() if size in base}
+        relative[generator, indexing] = times
+    return relative
 
 
 def prepare(options):
