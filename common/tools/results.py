@@ -56,6 +56,14 @@ def select(rows, **wanted):
     return [row for row in rows if all(row[key] == value for key, value in wanted.items())]
 
 
+def least(rows, key, value):
+    """{key of a row: the first row with that key and the least value}"""
+    found = {}
+    for row in rows:
+        found[key(row)] = min(found.get(key(row), row), row, key=value)
+    return found
+
+
 def sizes_of(file, rows, wished, where=""):
     """The L that a marker in a README names, each of which has to be there."""
     there, sizes = {row["size"] for row in rows}, list(map(int, wished))

@@ -4,8 +4,10 @@ import json
 import os
 import sys
 import textwrap
+from operator import itemgetter
 
 from models import MAJORITY, SPIN_GLASS, model_of, plain_generator
+from results import least
 from stages import REFERENCE, ROOT, progress, refuse
 
 
@@ -176,13 +178,11 @@ def beside(device, model):
     if device not in found:
         refuse(f"--beside {device}: there are no results of it; there are those of {', '.join(found) or 'none'}")
     result = json.loads(found[device].read_text())
-    best = {}
-    for row in result["rows"]:
-        if row[model.ps] is not None:
-            best[row["stage"][:2]] = min(row[model.ps], best.get(row["stage"][:2], row[model.ps]))
+    timed = [row for row in result["rows"] if row[model.ps] is not None]
+    best = least(timed, lambda row: row["stage"][:2], itemgetter(model.ps))
     where, problem = found[device].relative_to(ROOT), problem_in_words(result["problem"])
     source = f"the stage's best row in {where}: {problem}, on {result['device']['name']}, {result['date']}"
-    return {"ps": {stage: significant(ps, 3) for stage, ps in best.items()}, "source": source}
+    return {"ps": {stage: significant(row[model.ps], 3) for stage, row in best.items()}, "source": source}
 
 
 def shorten(text, limit):

@@ -5,12 +5,13 @@ more than the caches hold, and those of MT19937 (2496 bytes a site and sample) t
 """
 
 import statistics
+from operator import itemgetter
 
 import table
 from measure.comparison import chosen_stages, fill_defaults, has_generators, probe, to_be_checked, wrong_bits
 from measure.sizes import make_point
 from models import CURAND_GENERATORS, SPIN_GLASS
-from results import read_csv, sizes_of
+from results import least, read_csv, sizes_of
 from stages import Failure, progress, run_benchmark, teaching
 
 SIZES = [8, 12, 16, 32, 48, 64, 128, 192, 256]
@@ -38,11 +39,9 @@ PUBLISHED = {
 def lines(points):
     """{(generator, indexing): {L: the fastest launch's point}}"""
     found = {}
-    for point in points:
-        line = found.setdefault((point["generator"], point["indexing"]), {})
-        size = point["size"]
-        if size not in line or point["ps_per_flip"] < line[size]["ps_per_flip"]:
-            line[size] = point
+    best = least(points, itemgetter("generator", "indexing", "size"), itemgetter("ps_per_flip"))
+    for (*line, size), point in best.items():
+        found.setdefault(tuple(line), {})[size] = point
     order = {pair: i for i, pair in enumerate((g, i) for g in GENERATORS for i in INDEXINGS)}
     return dict(sorted(found.items(), key=lambda line: order.get(line[0], len(order))))
 

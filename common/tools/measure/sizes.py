@@ -4,10 +4,12 @@ Two subsequences of L behave differently there: L = 4m, and L = 2(2m + 1), where
 number of samples is chosen so that all sizes have about as many spins: what differs is the lattice, not the load.
 """
 
+from operator import itemgetter
+
 import table
 from measure.comparison import chosen_stages, fill_defaults, measure_reference, probe
 from models import SPIN_GLASS
-from results import read_csv, sizes_of
+from results import least, read_csv, sizes_of
 from stages import Failure, progress, run_benchmark, teaching
 
 MULTIPLES_OF_4 = [8, 12, 16, 20, 24, 32, 40, 48, 64, 80, 96, 112, 128, 160, 192, 224, 256]
@@ -34,10 +36,9 @@ def line_of(point):
 def lines(points):
     """{line: {L: ps a flip}}, the fastest launch of each."""
     found = {}
-    for point in points:
-        line = found.setdefault(line_of(point), {})
-        size, ps = point["size"], point["ps_per_flip"]
-        line[size] = min(ps, line.get(size, ps))
+    best = least(points, lambda point: (line_of(point), point["size"]), itemgetter("ps_per_flip"))
+    for (name, size), point in best.items():
+        found.setdefault(name, {})[size] = point["ps_per_flip"]
     return dict(sorted(found.items()))
 
 

@@ -5,11 +5,12 @@ GTX 1070.
 """
 
 from itertools import product
+from operator import itemgetter
 
 import table
 from measure.comparison import chosen_stages, fill_defaults, measure_reference, platform_of
 from models import MAJORITY
-from results import select
+from results import least, select
 from stages import Failure, progress, run_benchmark, teaching
 
 MODEL = MAJORITY
@@ -108,11 +109,8 @@ def figure_4(points, storage, size, steps):
 
 def figure_5(points, storage):
     """Time against n: each version's fastest shape at every n and k."""
-    groups = {}
-    for point in points:
-        if point["storage"] == storage or point["thread_width"] is None:
-            key = (point["stage"], point["steps"], point["size"])
-            groups[key] = min(groups.get(key, point), point, key=lambda p: p["ms"])
+    here = [point for point in points if point["storage"] == storage or point["thread_width"] is None]
+    groups = least(here, itemgetter("stage", "steps", "size"), itemgetter("ms"))
     columns = ["stage", "steps", "size", "ms", "ps_per_site", "thread_width", "block"]
     return [{column: groups[key][column] for column in columns} for key in sorted(groups)]
 

@@ -8,11 +8,12 @@ are compared with the reference's. The result is a JSON file, from which readme_
 
 import json
 from dataclasses import dataclass
+from operator import itemgetter
 
 import table
 from measure.comparison import chosen_stages, fill_defaults, probe
 from models import SPIN_GLASS
-from results import begin_result, read_result, select
+from results import begin_result, least, read_result, select
 from stages import Failure, as_words, progress, run_benchmark, teaching
 
 NAME = "spin_glass_words"  # of the files
@@ -170,15 +171,6 @@ def kind(launch):
     return launch.values["generator"], launch.values["kernel"]
 
 
-def best_launches(launches):
-    """The fastest launch of every kernel and generator."""
-    best = {}
-    for launch in launches:
-        if kind(launch) not in best or launch.median < best[kind(launch)].median:
-            best[kind(launch)] = launch
-    return list(best.values())
-
-
 class Measurement:
     """What one call of this tool finds."""
 
@@ -215,7 +207,7 @@ class Measurement:
         if first:
             self.copy, self.device, self.build_type = report.copy_gb_per_s, report.device, report.build_type
         tried = [launch for launch in report.launches if not launch.refused]
-        names = [launch.name for launch in best_launches(tried)]
+        names = [launch.name for launch in least(tried, kind, lambda launch: launch.median).values()]
         if not names:
             return []
         settings = problem | more | {"repetitions": self.options.repetitions}
@@ -323,7 +315,7 @@ def over_samples(points, generator, size, kernel=None):
 
 def fastest_over(name, points, kernel):
     here = [point for point in points if kernel in (None, point["kernel"])]
-    return {value: fastest(select(here, **{name: value})) for value in sorted({point[name] for point in here})}
+    return dict(sorted(least(here, itemgetter(name), itemgetter("ps_per_flip")).items()))
 
 
 def missed(found):
