@@ -3,13 +3,11 @@
 import contextlib
 import io
 import json
-import sys
 import tempfile
 import unittest
 from pathlib import Path
 from unittest import mock
 
-sys.path.insert(0, __file__.rsplit("/", 3)[0] + "/common/tools")
 import counters
 import stencil
 from stages import Failure

@@ -5,6 +5,7 @@ import importlib.util
 import io
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -742,6 +743,12 @@ class Models(WithBuild):
         self.assertEqual(self.stages_shown("--stages", "05"), ["00", "05", "05", "05"])
         self.assertEqual(self.stages_shown("--stages", "02"), ["00", "02", "02"])
         self.assertEqual(self.stages_shown("--stages", "00"), ["00", "00"])
+
+    def test_the_launch_is_that_of_the_programs(self):
+        for model in (MAJORITY, SPIN_GLASS):
+            for file in (stages.ROOT / "common" / model.name).rglob("launch.cpp"):
+                fields = re.findall(r'field\("(\w+)", &Launch::', file.read_text())
+                self.assertEqual(fields, [name for name in model.launch if name != "generator"])
 
     def test_wrong_bits_of_either_model_count(self):
         for stage in ("03_shared_memory", "05_sliced"):
