@@ -95,9 +95,8 @@ def measure(program, options):
     report = run_benchmark(program, "prng_benchmark", **asked, device=options.device)
     rows, refused, bandwidths = parse_report(report)
     if not rows:
-        raise Failure(
-            f"nothing could be timed: {refused[0]['refused'] if refused else 'these generators do not run on this device'}"
-        )
+        reason = refused[0]["refused"] if refused else "these generators do not run on this device"
+        raise Failure(f"nothing could be timed: {reason}")
     if "copy" not in bandwidths or not {"memset", "kernel"} <= bandwidths.keys():
         raise Failure("the report has no bandwidths")
     context = report["context"]

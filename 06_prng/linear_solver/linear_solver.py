@@ -364,7 +364,8 @@ def comparison_table(result):
 def remarks(result, experiment):
     found = result["experiments"][experiment]
     there = [row for row in found["rows"] if "refused" not in row["result"]]
-    text = f"On {result['device']['name']}, {max(row['date'] for row in there)}: `06_prng/linear_solver/linear_solver.py --experiments {experiment}"
+    text = f"On {result['device']['name']}, {max(row['date'] for row in there)}: "
+    text += f"`06_prng/linear_solver/linear_solver.py --experiments {experiment}"
     text += " --quick`. Toy sizes, of which the times mean nothing." if result["quick"] else "`."
     for kind in sorted({row["result"]["build_type"] for row in there} - {"release"}):
         text += build_warning(kind)

@@ -7,19 +7,11 @@ sweeps: that they are the same within errors shows that the start is forgotten.
 Exit code 0: all agrees; 1: a pull is larger than 4; 2: bad input.
 """
 
-from runs import (
-    comparison,
-    describe,
-    in_words,
-    parse,
-    parser,
-    print_comparisons,
-    print_table,
-    problem,
-    simulate_all,
-    verdict,
-    write,
-)
+import sys
+
+sys.path.insert(0, __file__.rsplit("/", 3)[0] + "/common/tools")
+import runs
+from runs import with_error
 from stages import run_tool
 
 # By size and temperature: (quantity, value, error, source). Measured: of other samples, which share no draws.
@@ -38,57 +30,32 @@ KNOWN = {
 
 def evaluate(temperature, run, options):
     late = [run.row(sweep) for sweep in (options.sweeps // 4, options.sweeps // 2, options.sweeps)]
-    last = late[-1]
-    return {
-        "temperature": temperature,
-        "rows": [
-            {key: row[key] for key in ("sweep", "e", "e_error", "q2", "q2_error")} for row in late if row is not None
-        ],
-        "comparisons": [
-            comparison(
-                f"{quantity}, L = {options.size}, T = {temperature:g}",
-                last[quantity],
-                last[f"{quantity}_error"],
-                value,
-                error,
-                source,
-            )
-            for quantity, value, error, source in KNOWN.get((options.size, temperature), [])
-        ],
-    }
+    keys = ("sweep", "e", "e_error", "q2", "q2_error")
+    where = f"L = {options.size}, T = {temperature:g}"
+    comparisons = [
+        runs.comparison(f"{quantity}, {where}", *with_error(late[-1], quantity), *known)
+        for quantity, *known in KNOWN.get((options.size, temperature), [])
+    ]
+    rows = [{key: row[key] for key in keys} for row in late if row is not None]
+    return {"temperature": temperature, "rows": rows, "comparisons": comparisons}
 
 
 def main(arguments):
-    options = parse(
-        parser(__doc__, size=8, samples=16384, sweeps=1048576, measure="log", temperatures=[1.1, 2.0, 4.0]), arguments
-    )
-    wanted = [
-        (f"equilibrium_T{temperature:g}_seed{options.seed + i}", problem(options, temperature, options.seed + i), ())
-        for i, temperature in enumerate(options.temperatures)
+    parser = runs.parser(__doc__, size=8, samples=16384, sweeps=1048576, measure="log", temperatures=[1.1, 2.0, 4.0])
+    options = runs.parse(parser, arguments)
+    wanted = [runs.wanted("equilibrium", options, *one) for one in enumerate(options.temperatures, options.seed)]
+    measured = runs.simulate_all(wanted, options)
+    result = runs.describe("equilibrium", arguments, measured)
+    result["temperatures"] = [evaluate(*one, options) for one in zip(options.temperatures, measured)]
+    runs.write(result, options.json)
+    body = [
+        [f"{one['temperature']:g}", str(row["sweep"]), *(runs.in_words(*with_error(row, name)) for name in ("e", "q2"))]
+        for one in result["temperatures"]
+        for row in one["rows"]
     ]
-    runs = simulate_all(wanted, options)
-    result = describe("equilibrium", arguments, runs)
-    result["temperatures"] = [
-        evaluate(temperature, run, options) for temperature, run in zip(options.temperatures, runs)
-    ]
-    write(result, options.json)
-    print_table(
-        ["T", "sweep", "e", "[q^2]"],
-        [
-            [
-                f"{one['temperature']:g}",
-                str(row["sweep"]),
-                in_words(row["e"], row["e_error"]),
-                in_words(row["q2"], row["q2_error"]),
-            ]
-            for one in result["temperatures"]
-            for row in one["rows"]
-        ],
-    )
+    runs.print_table(["T", "sweep", "e", "[q^2]"], body)
     print()
-    comparisons = [known for one in result["temperatures"] for known in one["comparisons"]]
-    print_comparisons(comparisons)
-    return verdict(comparisons)
+    return runs.conclude(result)
 
 
 if __name__ == "__main__":

@@ -13,22 +13,9 @@ Exit code 0: all agrees; 1: a pull is larger than 4.5, or a chi^2 has a probabil
 import math
 import sys
 
-from runs import (
-    chi_squared_tail,
-    comparison,
-    describe,
-    error_of_groups,
-    mean,
-    parse,
-    parser,
-    print_comparisons,
-    print_table,
-    problem,
-    read_table,
-    simulate_all,
-    verdict,
-    write,
-)
+sys.path.insert(0, __file__.rsplit("/", 3)[0] + "/common/tools")
+import runs
+from runs import with_error
 from stages import run_tool
 
 LARGEST_PULL = 4.5  # there are some hundred of them, with errors from some hundred groups
@@ -45,59 +32,56 @@ def difference(file, options):
     """[q^2] - [m^2] after the last sweep, and its error. Both are of the same samples and go up and down together, so
     the error is that of their difference, sample by sample."""
     last = str(options.sweeps)
-    rows = read_table(file, lambda row: row["sweep"] == last)[1]
+    rows = runs.read_table(file, lambda row: row["sweep"] == last)[1]
     sites, replicas = options.size**3, options.replicas
     of_samples = []
     for start in range(0, len(rows), replicas):
         sample = rows[start : start + replicas]
-        m2 = mean([(row["magnetisation"] / sites) ** 2 for row in sample])
+        m2 = runs.mean([(row["magnetisation"] / sites) ** 2 for row in sample])
         overlaps = [row[f"overlap_{b}"] for row in sample for b in range(1, replicas)]
-        q2 = mean([(overlap / sites) ** 2 for overlap in overlaps if overlap is not None])
+        q2 = runs.mean([(overlap / sites) ** 2 for overlap in overlaps if overlap is not None])
         of_samples.append(q2 - m2)
-    return mean(of_samples), error_of_groups(of_samples, options.samples_per_stream)
+    return runs.mean(of_samples), runs.error_of_groups(of_samples, options.samples_per_stream)
 
 
 def evaluate(temperature, run, states, options):
     expected = -3 * math.tanh(1 / temperature)
-    value, error = difference(states, options)
+    where = f"T = {temperature:g}"
     return {
         "temperature": temperature,
         "p": fraction(temperature),
         "energy": [
             {"sweep": row["sweep"]}
-            | comparison(f"e({row['sweep']}), T = {temperature:g}", row["e"], row["e_error"], expected, 0, SOURCE)
+            | runs.comparison(f"e({row['sweep']}), {where}", *with_error(row, "e"), expected, 0, SOURCE)
             for row in run.rows
         ],
-        "m2": [[row["sweep"], row["m2"], row["m2_error"]] for row in run.rows],
-        "q2": [[row["sweep"], row["q2"], row["q2_error"]] for row in run.rows],
-        "q2_minus_m2": comparison(f"[q^2] - [m^2], T = {temperature:g}", value, error, 0, 0, SOURCE),
+        **{name: [[row["sweep"], *with_error(row, name)] for row in run.rows] for name in ("m2", "q2")},
+        "q2_minus_m2": runs.comparison(f"[q^2] - [m^2], {where}", *difference(states, options), 0, 0, SOURCE),
     }
 
 
 def chi_squared(pulls):
     squares = sum(pull**2 for pull in pulls)
-    return {"chi_squared": squares, "degrees": len(pulls), "probability": chi_squared_tail(squares, len(pulls))}
+    return {"chi_squared": squares, "degrees": len(pulls), "probability": runs.chi_squared_tail(squares, len(pulls))}
 
 
 def parse_options(arguments):
     temperatures = [0.8, 1.0, 1.2, 1.4, 1.6, 1.8, 2.0, 2.5, 3.0]
-    return parse(
-        parser(__doc__, size=12, samples=4096, sweeps=262144, measure="log", temperatures=temperatures), arguments
-    )
+    parser = runs.parser(__doc__, size=12, samples=4096, sweeps=262144, measure="log", temperatures=temperatures)
+    return runs.parse(parser, arguments)
 
 
 def main(arguments):
     options = parse_options(arguments)
     wanted = []
-    for number, temperature in enumerate(options.temperatures):
+    for seed, temperature in enumerate(options.temperatures, options.seed):
         on_line = {"ferromagnetic-fraction": fraction(temperature), "start": "ordered"}
-        one = problem(options, temperature, options.seed + number, **on_line)
-        wanted.append((f"nishimori_T{temperature:g}_seed{options.seed + number}", one, ["output"]))
-    runs = simulate_all(wanted, options)
-    result = describe("nishimori", arguments, runs)
+        wanted.append(runs.wanted("nishimori", options, seed, temperature, ["output"], **on_line))
+    measured = runs.simulate_all(wanted, options)
+    result = runs.describe("nishimori", arguments, measured)
     all_of_them = [
         evaluate(temperature, run, options.folder / f"{name}.output.csv", options)
-        for temperature, run, (name, _, _) in zip(options.temperatures, runs, wanted)
+        for temperature, run, (name, _, _) in zip(options.temperatures, measured, wanted)
     ]
     result["temperatures"] = all_of_them
     tests = {}
@@ -105,24 +89,19 @@ def main(arguments):
         tests[f"e({same_time[0]['sweep']})"] = chi_squared([one["pull"] for one in same_time])
     tests["[q^2] - [m^2]"] = chi_squared([one["q2_minus_m2"]["pull"] for one in all_of_them])
     result["chi_squared"] = tests
-    write(result, options.json)
+    runs.write(result, options.json)
 
     pulls = [one for temperature in all_of_them for one in [*temperature["energy"], temperature["q2_minus_m2"]]]
-    print_comparisons(
-        [one[-1] for one in (temperature["energy"] for temperature in all_of_them)]
-        + [one["q2_minus_m2"] for one in all_of_them]
-    )
+    runs.print_comparisons([one["energy"][-1] for one in all_of_them] + [one["q2_minus_m2"] for one in all_of_them])
     print()
-    print_table(
-        ["over temperatures", "chi^2", "degrees", "probability"],
-        [
-            [what, f"{one['chi_squared']:.2f}", str(one["degrees"]), f"{one['probability']:.3f}"]
-            for what, one in tests.items()
-        ],
-    )
+    body = [
+        [what, f"{one['chi_squared']:.2f}", str(one["degrees"]), f"{one['probability']:.3f}"]
+        for what, one in tests.items()
+    ]
+    runs.print_table(["over temperatures", "chi^2", "degrees", "probability"], body)
     largest = max(pulls, key=lambda one: abs(one["pull"]))
     print(f"\nlargest of {len(pulls)} pulls: {largest['what']}, {largest['pull']:+.2f}")
-    code = verdict(pulls, LARGEST_PULL)
+    code = runs.verdict(pulls, LARGEST_PULL)
     for what, one in tests.items():
         if not one["probability"] >= LEAST_PROBABILITY:
             print(f"*** DISAGREES *** chi^2 of {what}: probability {one['probability']:.2g}", file=sys.stderr)

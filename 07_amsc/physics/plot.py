@@ -6,9 +6,11 @@
 makes quench_energy.svg, quench_coherence.svg and nishimori.svg in that folder, of what is there. Needs matplotlib.
 """
 
+import sys
 from pathlib import Path
 
-from plots import save, subplots
+sys.path.insert(0, __file__.rsplit("/", 3)[0] + "/common/tools")
+from plots import curve, legend_beside, save, subplots
 from quench import KNOWN, LITERATURE, MEASURED
 from runs import read
 from stages import Failure, run_tool
@@ -20,10 +22,11 @@ def positive(rows, name):
     return [[row[key] for row in rows] for key in ("sweep", name, f"{name}_error")]
 
 
-def known(temperature, quantity):
-    """Sweeps, values and errors measured with L = 32."""
+def draw_known(axes, temperature, quantity, label, **look):
+    """What was measured with L = 32, if anything."""
     rows = [row[1:] for row in KNOWN.get(temperature, []) if row[0] == quantity]
-    return [list(column) for column in zip(*rows)]
+    if rows:
+        axes.errorbar(*map(list, zip(*rows)), fmt="s", markerfacecolor="none", label=f"{label}, {MEASURED}", **look)
 
 
 def title(result):
@@ -37,22 +40,9 @@ def title(result):
 def draw_energy(result, file):
     figure, axes = subplots(figsize=(7, 4.5))
     for number, one in enumerate(result["temperatures"]):
-        t, e, errors = positive(one["rows"], "e")
-        axes.errorbar(
-            t, e, errors, fmt="o-", color=f"C{number}", markersize=3, linewidth=1, label=f"T = {one['temperature']:g}"
-        )
-        if known(one["temperature"], "e"):
-            t, e, errors = known(one["temperature"], "e")
-            axes.errorbar(
-                t,
-                e,
-                errors,
-                fmt="s",
-                color=f"C{number}",
-                markerfacecolor="none",
-                markersize=8,
-                label=f"T = {one['temperature']:g}, {MEASURED}",
-            )
+        look = {"color": f"C{number}", "label": f"T = {one['temperature']:g}"}
+        axes.errorbar(*positive(one["rows"], "e"), fmt="o-", markersize=3, linewidth=1, **look)
+        draw_known(axes, one["temperature"], "e", markersize=8, **look)
     axes.set(xscale="log", xlabel="t: sweeps after the quench", ylabel="e: energy a site", title=title(result))
     axes.grid(alpha=0.3)
     axes.legend()
@@ -63,49 +53,29 @@ def draw_coherence(result, file):
     figure, axes = subplots(figsize=(7, 5))
     for number, one in enumerate(result["temperatures"]):
         temperature, colour, fit = one["temperature"], f"C{number}", one["fit"]
-        t, xi, errors = positive(one["rows"], "xi_12")
         label = f"T = {temperature:g}"
-        axes.errorbar(t, xi, errors, fmt="o", color=colour, markersize=4, label=label)
-        if known(temperature, "xi_12"):
-            axes.errorbar(
-                *known(temperature, "xi_12"),
-                fmt="s",
-                color=colour,
-                markerfacecolor="none",
-                markersize=9,
-                label=f"{label}, {MEASURED}",
-            )
+        axes.errorbar(*positive(one["rows"], "xi_12"), fmt="o", color=colour, markersize=4, label=label)
+        draw_known(axes, temperature, "xi_12", color=colour, markersize=9, label=label)
         if not fit:
             continue
         first, last = fit["first_sweep"], fit["last_sweep"]
-        ends = [first, last]
-        axes.plot(
-            ends,
-            [fit["b"] * end ** (1 / fit["z"]) for end in ends],
-            color=colour,
-            linewidth=1.5,
-            label=f"{label}, fit: z = {fit['z']:.2f} $\\pm$ {fit['z_error']:.2f}",
-        )
+        line = {end: fit["b"] * end ** (1 / fit["z"]) for end in (first, last)}
+        words = f"{label}, fit: z = {fit['z']:.2f} $\\pm$ {fit['z_error']:.2f}"
+        curve(axes, line, color=colour, linewidth=1.5, label=words)
         if temperature in LITERATURE:
             # Only the slope is known: through the fit's value in the middle of its times.
             z, z_error = LITERATURE[temperature]
             middle = (first * last) ** 0.5
             height = fit["b"] * middle ** (1 / fit["z"])
-            ends = [first / 8, last * 4]
-            axes.plot(
-                ends,
-                [height * (end / middle) ** (1 / z) for end in ends],
-                "--",
-                color=colour,
-                linewidth=1,
-                label=f"{label}, slope of arXiv:0811.2864: z = {z:g} $\\pm$ {z_error:g}",
-            )
+            line = {end: height * (end / middle) ** (1 / z) for end in (first / 8, last * 4)}
+            words = f"{label}, slope of arXiv:0811.2864: z = {z:g} $\\pm$ {z_error:g}"
+            curve(axes, line, "--", color=colour, label=words)
     axes.set(xscale="log", yscale="log", xlabel="t: sweeps after the quench", ylabel=r"$\xi_{12}$", title=title(result))
     ticks = [tick for tick in (0.5, 1, 2, 3, 4, 5, 6, 8, 10) if axes.get_ylim()[0] <= tick <= axes.get_ylim()[1]]
     axes.set_yticks(ticks, [f"{tick:g}" for tick in ticks])
     axes.minorticks_off()
     axes.grid(alpha=0.3)
-    axes.legend(fontsize="small", loc="center left", bbox_to_anchor=(1, 0.5))
+    legend_beside(axes)
     save(figure, file)
 
 
@@ -117,25 +87,14 @@ def draw_nishimori(result, file):
         shift = 2 ** (0.6 * (number / count - 0.5))
         t = [(row["sweep"] or 0.5) * shift for row in one["energy"]]
         values = [1e3 * (row["value"] - row["reference"]) for row in one["energy"]]
-        axes.errorbar(
-            t,
-            values,
-            [1e3 * row["error"] for row in one["energy"]],
-            fmt="o",
-            markersize=3,
-            linewidth=1,
-            label=f"T = {one['temperature']:g}",
-        )
+        errors = [1e3 * row["error"] for row in one["energy"]]
+        axes.errorbar(t, values, errors, fmt="o", markersize=3, linewidth=1, label=f"T = {one['temperature']:g}")
     axes.axhline(0, color="black", linewidth=0.8)
-    axes.set(
-        xscale="log",
-        xlabel="t (0 at the left)",
-        ylabel=r"$10^3$ ([e(t)] + 3 tanh(1/T))",
-        title=f"Nishimori line, L = {result['problem']['size']}, {result['problem']['samples']} samples of "
-        f"{result['problem']['replicas']} replicas",
-    )
+    problem = result["problem"]
+    words = f"Nishimori line, L = {problem['size']}, {problem['samples']} samples of {problem['replicas']} replicas"
+    axes.set(xscale="log", xlabel="t (0 at the left)", ylabel=r"$10^3$ ([e(t)] + 3 tanh(1/T))", title=words)
     axes.grid(alpha=0.3)
-    axes.legend(fontsize="small", loc="center left", bbox_to_anchor=(1, 0.5))
+    legend_beside(axes)
     save(figure, file)
 
 

@@ -11,25 +11,12 @@ Exit code 0: all agrees with what is known; 1: a pull is larger than 4; 2: bad i
 """
 
 import math
+import sys
 
-from options import at_least, comma_list, positive
-from runs import (
-    comparison,
-    describe,
-    fit_power,
-    in_words,
-    independent_mean,
-    jackknife,
-    mean,
-    parse,
-    parser,
-    print_comparisons,
-    print_table,
-    problem,
-    simulate_all,
-    verdict,
-    write,
-)
+sys.path.insert(0, __file__.rsplit("/", 3)[0] + "/common/tools")
+import runs
+from options import adder, at_least, comma_list, positive
+from runs import with_error
 from stages import refuse, run_tool
 
 # Measured with L = 32, by temperature: (quantity, sweep, value, error). Until t = 1024, xi_12 is less than a ninth of
@@ -64,19 +51,19 @@ def first_sweep(temperature):
     return -3 * (1 - 2 * unsatisfied)
 
 
-def average(runs):
+def average(measured):
     """A row a measuring time: the runs' e and xi_12 together."""
     rows = []
-    for same_time in zip(*(run.rows for run in runs)):
+    for same_time in zip(*(run.rows for run in measured)):
         row = {"sweep": same_time[0]["sweep"]}
         for name in ("e", "xi_12"):
             values, errors = [one[name] for one in same_time], [one[f"{name}_error"] for one in same_time]
-            row[name], row[f"{name}_error"] = independent_mean(values, errors)
+            row[name], row[f"{name}_error"] = runs.independent_mean(values, errors)
         rows.append(row)
     return rows
 
 
-def fit(runs, rows, window):
+def fit(measured, rows, window):
     """xi_12 = B t^(1/z) over the times from the first to the last at which the runs' mean xi_12 is in the window. None
     if there are fewer than three, or if xi_12 does not grow."""
     inside = [
@@ -89,15 +76,15 @@ def fit(runs, rows, window):
     times = range(inside[0], inside[-1] + 1)
     t, errors = [rows[i]["sweep"] for i in times], [rows[i]["xi_12_error"] for i in times]
     # A time is in the window by its mean over runs; in a single one it may lack a coherence length.
-    if any(run.rows[i]["xi_12"] is None for run in runs for i in times):
+    if any(run.rows[i]["xi_12"] is None for run in measured for i in times):
         return None
 
     def exponents(some):
-        return fit_power(t, [mean([run.rows[i]["xi_12"] for run in some]) for i in times], errors)[:2]
+        return runs.fit_power(t, [runs.mean([run.rows[i]["xi_12"] for run in some]) for i in times], errors)[:2]
 
     try:
-        (b, z), (b_error, z_error) = jackknife(runs, exponents)
-        squares = fit_power(t, [rows[i]["xi_12"] for i in times], errors)[2]
+        (b, z), (b_error, z_error) = runs.jackknife(measured, exponents)
+        squares = runs.fit_power(t, [rows[i]["xi_12"] for i in times], errors)[2]
     except ZeroDivisionError:
         return None
     return {
@@ -125,26 +112,23 @@ def compare(temperature, size, rows, fitted):
         if row and row[quantity] is not None:
             what = f"{quantity}({sweep}), T = {temperature:g}"
             source = MEASURED if error else "exact, any L"
-            result.append(comparison(what, row[quantity], row[f"{quantity}_error"], value, error, source))
+            result.append(runs.comparison(what, *with_error(row, quantity), value, error, source))
     if large and fitted and temperature in LITERATURE:
-        result.append(
-            comparison(
-                f"z, T = {temperature:g}", fitted["z"], fitted["z_error"], *LITERATURE[temperature], "arXiv:0811.2864"
-            )
-        )
+        known = *LITERATURE[temperature], "arXiv:0811.2864"
+        result.append(runs.comparison(f"z, T = {temperature:g}", *with_error(fitted, "z"), *known))
     return result
 
 
-def evaluate(temperature, runs, window):
-    rows = average(runs)
-    fitted = fit(runs, rows, window)
+def evaluate(temperature, measured, window):
+    rows = average(measured)
+    fitted = fit(measured, rows, window)
     return {
         "temperature": temperature,
-        "runs": len(runs),
-        "samples": sum(run.header["problem"]["samples"] for run in runs),
+        "runs": len(measured),
+        "samples": sum(run.header["problem"]["samples"] for run in measured),
         "rows": rows,
         "fit": fitted,
-        "comparisons": compare(temperature, runs[0].header["problem"]["size"], rows, fitted),
+        "comparisons": compare(temperature, measured[0].header["problem"]["size"], rows, fitted),
     }
 
 
@@ -155,40 +139,25 @@ def report(result):
             f"{result['problem']['replicas']} replicas, {one['runs']} runs"
         )
         shown = [row for row in one["rows"] if row["sweep"] & (row["sweep"] - 1) == 0 or row is one["rows"][-1]]
-        print_table(
-            ["sweep", "e", "xi_12"],
-            [
-                [
-                    str(row["sweep"]),
-                    in_words(row["e"], row["e_error"]),
-                    "-" if row["xi_12"] is None else in_words(row["xi_12"], row["xi_12_error"]),
-                ]
-                for row in shown
-            ],
-        )
+        body = [
+            [str(row["sweep"]), *(runs.in_words(*with_error(row, name)) for name in ("e", "xi_12"))] for row in shown
+        ]
+        runs.print_table(["sweep", "e", "xi_12"], body)
         fitted = one["fit"]
         if fitted:
-            print(
-                f"xi_12 = {in_words(fitted['b'], fitted['b_error'])} t^(1/z), z = "
-                f"{in_words(fitted['z'], fitted['z_error'])}, from t = {fitted['first_sweep']} to "
-                f"{fitted['last_sweep']}\n"
-            )
+            b, z = (runs.in_words(*with_error(fitted, name)) for name in ("b", "z"))
+            print(f"xi_12 = {b} t^(1/z), z = {z}, from t = {fitted['first_sweep']} to {fitted['last_sweep']}\n")
         else:
             print("no fit: fewer than three times have their xi_12 in the window\n")
-    print_comparisons([known for one in result["temperatures"] for known in one["comparisons"]])
 
 
 def parse_options(arguments):
-    options = parser(__doc__, size=64, samples=512, sweeps=131072, measure="log:2", temperatures=[1.1, 0.7])
-    options.add_argument("--runs", type=at_least(2), default=8, metavar="N", help="of each temperature (8)")
-    options.add_argument(
-        "--window",
-        type=comma_list(positive),
-        default=[3.0, 10.0],
-        metavar="LOW,HIGH",
-        help="the fit's smallest and largest xi_12 (3,10)",
-    )
-    options = parse(options, arguments)
+    options = runs.parser(__doc__, size=64, samples=512, sweeps=131072, measure="log:2", temperatures=[1.1, 0.7])
+    add = adder(options)
+    add("--runs", "N", "of each temperature (8)", at_least(2), default=8)
+    window = "the fit's smallest and largest xi_12 (3,10)"
+    add("--window", "LOW,HIGH", window, comma_list(positive), default=[3.0, 10.0])
+    options = runs.parse(options, arguments)
     if len(options.window) != 2 or not options.window[0] < options.window[1]:
         refuse(f"--window {','.join(f'{one:g}' for one in options.window)}; it must be two numbers, the smaller first")
     return options
@@ -196,21 +165,17 @@ def parse_options(arguments):
 
 def main(arguments):
     options = parse_options(arguments)
-    wanted, seed = [], options.seed
-    for temperature in options.temperatures:
-        for _ in range(options.runs):
-            name = f"quench_T{temperature:g}_seed{seed}"
-            wanted.append((name, problem(options, temperature, seed), ["correlations"]))
-            seed += 1
-    runs = simulate_all(wanted, options)
-    result = describe("quench", arguments, runs)
+    each = [temperature for temperature in options.temperatures for _ in range(options.runs)]
+    wanted = [runs.wanted("quench", options, *one, ["correlations"]) for one in enumerate(each, options.seed)]
+    measured = runs.simulate_all(wanted, options)
+    result = runs.describe("quench", arguments, measured)
     result["temperatures"] = [
-        evaluate(temperature, runs[i * options.runs : (i + 1) * options.runs], options.window)
+        evaluate(temperature, measured[i * options.runs : (i + 1) * options.runs], options.window)
         for i, temperature in enumerate(options.temperatures)
     ]
-    write(result, options.json)
+    runs.write(result, options.json)
     report(result)
-    return verdict([known for one in result["temperatures"] for known in one["comparisons"]])
+    return runs.conclude(result)
 
 
 if __name__ == "__main__":

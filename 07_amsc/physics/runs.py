@@ -2,7 +2,6 @@
 
 import argparse
 import csv
-import datetime
 import json
 import math
 import re
@@ -13,12 +12,10 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "common/tools"))
-import table  # noqa: E402
-from options import Parser, at_least, comma_list, new_file, positive, whole  # noqa: E402
-from results import read_result  # noqa: E402
-from stages import Failure, last_line, progress, refuse  # noqa: E402
+import table
+from options import Parser, adder, at_least, comma_list, new_file, positive, whole
+from results import begin_result, read_result, write_result
+from stages import ROOT, Failure, last_line, progress, refuse
 
 LARGEST_PULL = 4
 
@@ -178,19 +175,18 @@ def chi_squared_tail(chi_squared, degrees):
 def comparison(what, value, error, reference, reference_error, source):
     """One number beside what is known of it. `pull`: how many errors they are apart, those of both together."""
     pull = (value - reference) / math.hypot(error, reference_error)
-    return {
-        "what": what,
-        "value": value,
-        "error": error,
-        "reference": reference,
-        "reference_error": reference_error,
-        "source": source,
-        "pull": pull,
-    }
+    known = {"reference": reference, "reference_error": reference_error, "source": source}
+    return {"what": what, "value": value, "error": error, **known, "pull": pull}
+
+
+def with_error(row, name):
+    return row[name], row[f"{name}_error"]
 
 
 def in_words(value, error):
-    """1.23456, 0.0021 -> '1.2346(21)'; as many digits as the error has sense for."""
+    """1.23456, 0.0021 -> '1.2346(21)'; as many digits as the error has sense for. '-' for None."""
+    if value is None:
+        return "-"
     if not error:
         return f"{value:.9g}"
     digits = max(0, 1 - math.floor(math.log10(error)))
@@ -205,19 +201,11 @@ def print_table(headings, body):
 
 
 def print_comparisons(comparisons):
-    print_table(
-        ["", "here", "known", "pull", "from"],
-        [
-            [
-                one["what"],
-                in_words(one["value"], one["error"]),
-                in_words(one["reference"], one["reference_error"]),
-                f"{one['pull']:+.2f}",
-                one["source"],
-            ]
-            for one in comparisons
-        ],
-    )
+    body = []
+    for one in comparisons:
+        here, known = in_words(one["value"], one["error"]), in_words(*with_error(one, "reference"))
+        body.append([one["what"], here, known, f"{one['pull']:+.2f}", one["source"]])
+    print_table(["", "here", "known", "pull", "from"], body)
 
 
 def verdict(comparisons, largest=LARGEST_PULL):
@@ -226,6 +214,13 @@ def verdict(comparisons, largest=LARGEST_PULL):
     for one in wrong:
         print(f"*** DISAGREES *** {one['what']}: {one['pull']:+.1f} errors", file=sys.stderr)
     return 1 if wrong else 0
+
+
+def conclude(result):
+    """Prints all comparisons of a result. The exit code."""
+    comparisons = [known for one in result["temperatures"] for known in one["comparisons"]]
+    print_comparisons(comparisons)
+    return verdict(comparisons)
 
 
 def without_files(arguments):
@@ -244,22 +239,16 @@ def describe(name, arguments, runs):
     problem = dict(runs[0].header["problem"])
     for varies in ("beta", "temperature", "seed", "ferromagnetic_fraction", "couplings", "couplings_hash"):
         del problem[varies]
-    return {
-        "format": f"psFlip {name}, version 1",
-        "command": shlex.join([f"07_amsc/physics/{name}.py", *without_files(arguments)]),
-        "date": datetime.date.today().isoformat(),
-        "stage": runs[0].header["stage"],
-        "device": runs[0].header["device"],
-        "launch": runs[0].header["launch"],
-        "problem": problem,
-        "commands": [run.command for run in runs],
-    }
+    command = shlex.join([f"07_amsc/physics/{name}.py", *without_files(arguments)])
+    where = {key: runs[0].header[key] for key in ("stage", "device", "launch")}
+    commands = [run.command for run in runs]
+    return begin_result(f"psFlip {name}, version 1", command) | where | {"problem": problem, "commands": commands}
 
 
 def write(result, file):
     """Whole or not at all, so that an older result is not lost to a full disk."""
     part = file.with_name(file.name + ".part")
-    part.write_text(json.dumps(result, indent=1) + "\n")
+    write_result(part, result)
     part.replace(file)
 
 
@@ -274,43 +263,25 @@ def parser(description, *, size, samples, sweeps, measure, temperatures):
     """The options that all scripts have, with a script's defaults."""
     result = Parser(
         description=description,
-        allow_abbrev=False,  # without_files() knows their whole names
         epilog="What follows -- goes to spin_glass: -- --device 1 --kernel wide. A script that was stopped goes on if "
         "it is\ncalled again with the same --folder.",
     )
-    add = result.add_argument
-    add(
-        "--program",
-        type=Path,
-        default=ROOT / "build/07_amsc/spin_glass",
-        metavar="FILE",
-        help="spin_glass of any stage (build/07_amsc/spin_glass)",
-    )
-    add("--folder", type=Path, required=True, metavar="DIR", help="for the files and checkpoints of the runs")
-    add("--json", type=new_file, required=True, metavar="FILE", help="the result")
-    add("--size", type=at_least(4), default=size, metavar="L", help=f"({size})")
-    add("--samples", type=whole, default=samples, metavar="M", help=f"of each run ({samples})")
-    add(
-        "--samples-per-stream",
-        type=whole,
-        default=32,
-        metavar="W",
-        help="share their draws; errors are over groups of them (32)",
-    )
-    add("--replicas", type=at_least(2), default=4, metavar="R", help="(4)")
-    add("--sweeps", type=whole, default=sweeps, metavar="N", help=f"({sweeps})")
-    add("--measure", default=measure, help=f"measuring times ({measure})")
-    add("--generator", default="philox", help="(philox)")
-    add("--seed", type=at_least(0), default=1, metavar="S", help="of the first run; each has its own (1)")
-    add(
-        "--temperatures",
-        type=comma_list(positive),
-        default=temperatures,
-        metavar="T,...",
-        help=f"({','.join(f'{one:g}' for one in temperatures)})",
-    )
-    add("--jobs", type=whole, default=1, metavar="N", help="runs at a time (1)")
-    add("launch", nargs="*", metavar="-- ...", help=argparse.SUPPRESS)
+    add, program = adder(result), ROOT / "build/07_amsc/spin_glass"
+    add("--program", "FILE", "spin_glass of any stage (build/07_amsc/spin_glass)", Path, default=program)
+    add("--folder", "DIR", "for the files and checkpoints of the runs", Path, required=True)
+    add("--json", "FILE", "the result", new_file, required=True)
+    add("--size", "L", f"({size})", at_least(4), default=size)
+    add("--samples", "M", f"of each run ({samples})", whole, default=samples)
+    add("--samples-per-stream", "W", "share their draws; errors are over groups of them (32)", whole, default=32)
+    add("--replicas", "R", "(4)", at_least(2), default=4)
+    add("--sweeps", "N", f"({sweeps})", whole, default=sweeps)
+    add("--measure", None, f"measuring times ({measure})", default=measure)
+    add("--generator", None, "(philox)", default="philox")
+    add("--seed", "S", "of the first run; each has its own (1)", at_least(0), default=1)
+    shown = ",".join(f"{one:g}" for one in temperatures)
+    add("--temperatures", "T,...", f"({shown})", comma_list(positive), default=temperatures)
+    add("--jobs", "N", "runs at a time (1)", whole, default=1)
+    add("launch", "-- ...", argparse.SUPPRESS, nargs="*")
     return result
 
 
@@ -327,17 +298,9 @@ def parse(result, arguments):
     return options
 
 
-def problem(options, temperature, seed, **more):
-    """The options of spin_glass for one run."""
-    return {
-        "size": options.size,
-        "temperature": temperature,
-        "sweeps": options.sweeps,
-        "samples": options.samples,
-        "replicas": options.replicas,
-        "samples-per-stream": options.samples_per_stream,
-        "generator": options.generator,
-        "seed": seed,
-        "measure": options.measure,
-        **more,
-    }
+def wanted(name, options, seed, temperature, outputs=(), **more):
+    """One run for simulate_all(): its name, the options of spin_glass, and which files it writes."""
+    problem = {"size": options.size, "temperature": temperature, "sweeps": options.sweeps, "samples": options.samples}
+    problem |= {"replicas": options.replicas, "samples-per-stream": options.samples_per_stream}
+    problem |= {"generator": options.generator, "seed": seed, "measure": options.measure}
+    return f"{name}_T{temperature:g}_seed{seed}", problem | more, outputs

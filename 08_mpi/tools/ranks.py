@@ -10,15 +10,14 @@ sys.path.insert(0, __file__.rsplit("/", 3)[0] + "/common/tools")
 if __name__ == "__main__":
     import interrupt  # noqa: F401
 
-import argparse
 import os
 import shutil
 import signal
 import subprocess
 
 import build
-from options import whole
-from stages import Broken, Failure, refuse, run_tool
+from options import Parser, whole
+from stages import Broken, Failure, run_tool
 
 PROGRAM = "08_mpi/spin_glass"
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -26,20 +25,15 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 def parse_options(arguments):
     """The options; what comes after -- is the program's."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
+        as_written=False,
         prog="common/run --ranks",
         usage="common/run --ranks N [--build-dir DIR] [--cuda | --no-cuda] [--no-install] [-- options of spin_glass]",
         description="Builds and starts stage 08's spin_glass on N ranks of MPI. Without options of its own "
         "it gets a small problem; common/run --ranks 1 -- --help lists them.",
-        allow_abbrev=False,
     )
-    parser.error = refuse
-    parser.add_argument(
-        "--ranks",
-        type=whole,
-        required=True,
-        help="how many: at most one a plane, L / 2. They share the GPUs if there are fewer, and the cores",
-    )
+    how = "how many: at most one a plane, L / 2. They share the GPUs if there are fewer, and the cores"
+    parser.add_argument("--ranks", type=whole, required=True, help=how)
     build.add_options(parser)
     end = arguments.index("--") if "--" in arguments else len(arguments)
     options = parser.parse_args(arguments[:end])

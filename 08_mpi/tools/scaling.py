@@ -23,7 +23,8 @@ import draw
 import ranks as launcher
 import scaling_model
 import table
-from options import Parser, positive, some_of, whole, wholes
+from options import Parser, adder, positive, some_of, whole, wholes
+from results import begin_result, write_result
 from scaling_model import AssumedLink
 from scaling_tables import FILE, FORMAT, TRANSPORTS, as_text, case, in_order
 from stages import Failure, as_words, progress, refuse, run_tool
@@ -45,14 +46,8 @@ def start(options, ranks, arguments):
     last = ""
     with tempfile.TemporaryFile("w+") as output:
         mpirun = launcher.command(ranks, program, arguments)
-        with subprocess.Popen(
-            mpirun,
-            env=launcher.environment(ranks),
-            stdout=output,
-            stderr=subprocess.PIPE,
-            stdin=subprocess.DEVNULL,
-            text=True,
-        ) as process:
+        streams = {"stdin": subprocess.DEVNULL, "stdout": output, "stderr": subprocess.PIPE, "text": True}
+        with subprocess.Popen(mpirun, env=launcher.environment(ranks), **streams) as process:
             for line in process.stderr:
                 if line.strip():
                     last = line.strip()
@@ -80,11 +75,8 @@ def measure(options):
     outputs, left_out, failed = [], [], []
     for ranks in options.ranks:
         sizes = [size for size in options.size if size // 2 >= ranks]
-        left_out += [
-            f"L = {size} has {size // 2} planes of a colour, too few for {ranks} ranks"
-            for size in options.size
-            if size not in sizes
-        ]
+        too_small = [size for size in options.size if size not in sizes]
+        left_out += [f"L = {size} has {size // 2} planes of a colour, too few for {ranks} ranks" for size in too_small]
         for transport in (options.transport or TRANSPORTS) if sizes else ():
             passed_on = {name: getattr(options, name) for name in PASSED_ON}
             arguments = as_words({"size": sizes, "transport": transport} | passed_on)
@@ -138,16 +130,9 @@ def merge(outputs):
             times = [[name, round(begin, 2), round(end, 2)] for name, begin, end in row["timeline_us"]]
             rows[key] = {"ranks": output["ranks"], "shared_devices": shared} | row | {"timeline_us": times}
     rows = [rows[key] for key in sorted(rows)]
-    return {
-        "format": FORMAT,
-        "command": command(first, rows),
-        "date": datetime.date.today().isoformat(),
-        "device": {"platform": first["platform"], "name": first["device"]},
-        **{key: first[key] for key in CONTEXT},
-        "left_out": [],
-        "failed": differences(rows),
-        "rows": rows,
-    }
+    result = begin_result(FORMAT, command(first, rows), platform=first["platform"], name=first["device"])
+    context = {key: first[key] for key in CONTEXT}
+    return result | context | {"left_out": [], "failed": differences(rows), "rows": rows}
 
 
 def command(output, rows):
@@ -171,35 +156,22 @@ def differences(rows):
 
 
 def parse_options(arguments):
-    parser = Parser(prog="common/run", description=__doc__, epilog=scaling_model.__doc__, allow_abbrev=False)
-    add = parser.add_argument
-    add("--scaling", type=Path, metavar="DIR", required=True, help=f"the folder for {FILE} and the pictures")
-    add("--ranks", type=wholes, metavar="1,2", help="how many (1,2,4,8, as far as there are GPUs)")
-    add("--size", type=wholes, metavar="L,L", help="spins along a side (32 to 512; 16,32 on a CPU)")
-    add("--transport", type=some_of(TRANSPORTS), metavar="staged,peer", help="how planes travel (all that there are)")
-    add("--samples", type=whole, metavar="M", help="realisations of the couplings (128)")
-    add("--replicas", type=whole, metavar="R", help="copies of each (4)")
-    add("--samples-per-stream", type=whole, metavar="W", help="samples that share random numbers (128)")
-    add("--generator", metavar="NAME", help="of the draws (philox)")
-    add("--repetitions", type=whole, metavar="K", help="timed runs, of which the median counts (5)")
-    add("--seconds", type=positive, metavar="S", help="of a timed run, about (0.1)")
-    add("--device", help="auto, cpu, gpu, or the number of rank 0's GPU")
-    add(
-        "--link",
-        type=AssumedLink,
-        action="append",
-        default=[],
-        metavar="GB/s,us",
-        help="predict for a link like this, too; may be repeated",
-    )
-    add(
-        "--from",
-        dest="files",
-        type=Path,
-        nargs="+",
-        metavar="FILE",
-        help="measure nothing: take what the program scaling printed",
-    )
+    parser = Parser(prog="common/run", description=__doc__, epilog=scaling_model.__doc__)
+    add = adder(parser)
+    add("--scaling", "DIR", f"the folder for {FILE} and the pictures", Path, required=True)
+    add("--ranks", "1,2", "how many (1,2,4,8, as far as there are GPUs)", wholes)
+    add("--size", "L,L", "spins along a side (32 to 512; 16,32 on a CPU)", wholes)
+    add("--transport", "staged,peer", "how planes travel (all that there are)", some_of(TRANSPORTS))
+    add("--samples", "M", "realisations of the couplings (128)", whole)
+    add("--replicas", "R", "copies of each (4)", whole)
+    add("--samples-per-stream", "W", "samples that share random numbers (128)", whole)
+    add("--generator", "NAME", "of the draws (philox)")
+    add("--repetitions", "K", "timed runs, of which the median counts (5)", whole)
+    add("--seconds", "S", "of a timed run, about (0.1)", positive)
+    add("--device", None, "auto, cpu, gpu, or the number of rank 0's GPU")
+    link = "predict for a link like this, too; may be repeated"
+    add("--link", "GB/s,us", link, AssumedLink, action="append", default=[])
+    add("--from", "FILE", "measure nothing: take what the program scaling printed", Path, dest="files", nargs="+")
     build.add_options(parser)
     options = parser.parse_args(arguments)
     for name in ("ranks", "size", "transport"):
@@ -230,7 +202,7 @@ def main(arguments):
         result["date"] = datetime.date.fromtimestamp(newest).isoformat()
     print(as_text(result, options.link))
     options.scaling.mkdir(parents=True, exist_ok=True)
-    (options.scaling / FILE).write_text(json.dumps(result, indent=1) + "\n")
+    write_result(options.scaling / FILE, result)
     print(f"\nwritten: {FILE}")
     draw.draw_if_possible(options.scaling, FILE)
     return 1 if result["failed"] else 0

@@ -17,6 +17,9 @@ import argparse
 import math
 import statistics
 from dataclasses import dataclass
+from operator import itemgetter
+
+from results import least
 
 
 @dataclass(frozen=True)
@@ -77,10 +80,8 @@ class Model:
     def __init__(self, rows):
         alone = [row for row in rows if row["ranks"] == 1]
         self.floor_us = min(us for row in alone for us in parts(row, "boundary"))
-        self.alone_us = {}  # {L: a half-sweep on one rank}
-        for row in alone:
-            us = row["ms_per_sweep"] * 1e3 / 2
-            self.alone_us[row["size"]] = min(us, self.alone_us.get(row["size"], us))
+        best = least(alone, itemgetter("size"), itemgetter("ms_per_sweep"))
+        self.alone_us = {size: row["ms_per_sweep"] * 1e3 / 2 for size, row in best.items()}  # a half-sweep on one rank
         self.bytes = {row["size"]: row["message_bytes"] for row in alone}
         transfers = {}
         for row in rows:

@@ -4,7 +4,7 @@ import json
 
 import scaling_tables as scaling
 import table
-from plots import logarithmic, one_two_five, pyplot, save, subplots
+from plots import curve, legend_beside, logarithmic, one_two_five, pyplot, save, subplots
 from results import select
 
 COLOURS = {1: "tab:gray", 2: "tab:blue", 4: "tab:green", 8: "tab:red"}
@@ -41,34 +41,20 @@ def draw_efficiency(result, file):
             known = {row["size"]: scaling.efficiency(rows, row) for row in here}
             known = {size: value for size, value in known.items() if value}
             if known:
-                axes.plot(
-                    list(known),
-                    list(known.values()),
-                    "o-",
-                    color=colour(ranks),
-                    linewidth=1,
-                    markersize=4,
-                    label=f"{counted(ranks)}, measured",
-                )
+                curve(axes, known, "o-", color=colour(ranks), label=f"{counted(ranks)}, measured")
             sizes = [size for size in sorted(model.alone_us) if size // 2 >= ranks]
-            axes.plot(
-                sizes,
-                [model.efficiency(size, ranks, model.links[transport]) for size in sizes],
-                ":",
-                color=colour(ranks),
-                linewidth=1,
-                label=f"{counted(ranks)}, predicted",
-            )
+            predicted = {size: model.efficiency(size, ranks, model.links[transport]) for size in sizes}
+            curve(axes, predicted, ":", color=colour(ranks), label=f"{counted(ranks)}, predicted")
         over_size(axes, rows)
         axes.axhline(1, color="black", linewidth=0.5)
         axes.set(title=transport, ylim=(0, 1.1))
     panels[0][0].set(ylabel="efficiency: t_1 / (N t_N)")
-    panels[0][-1].legend(fontsize="small", loc="center left", bbox_to_anchor=(1, 0.5))
+    legend_beside(panels[0][-1])
     save(figure, file)
 
 
 def lines(rows):
-    """(name, style, colour, rows in the order of L) of the fastest transport and of `staged`, for every number of GPUs."""
+    """(name, style, colour, rows by L) of the fastest transport and of `staged`, for every number of GPUs."""
     for ranks in scaling.in_order(rows, "ranks"):
         here = select(rows, ranks=ranks)
         sizes = scaling.in_order(here, "size")
@@ -85,57 +71,37 @@ def draw_lines(result, file, x, y, **words):
     found = set()
     for name, style, its_colour, rows in lines(scaling.on_own_device(result)):
         found |= {x(row) for row in rows}
-        axes.plot(
-            [x(row) for row in rows],
-            [y(row) for row in rows],
-            style,
-            color=its_colour,
-            linewidth=1,
-            markersize=4,
-            label=name,
-        )
+        curve(axes, {x(row): y(row) for row in rows}, style, color=its_colour, label=name)
     axes.set(yscale="log", title=result["device"]["name"], **words)
     logarithmic(axes, sorted(found), (8, 16, *SIZE_TICKS))
     one_two_five(axes)
     axes.grid(alpha=0.3)
-    axes.legend(fontsize="small", loc="center left", bbox_to_anchor=(1, 0.5))
+    legend_beside(axes)
     save(figure, file)
 
 
 def draw_psflip(result, file):
-    draw_lines(
-        result,
-        file,
-        lambda row: row["size"],
-        lambda row: row["ps_per_flip"],
-        xlabel="L",
-        ylabel="psFlip of the whole system: ps a flip",
-    )
+    words = {"xlabel": "L", "ylabel": "psFlip of the whole system: ps a flip"}
+    draw_lines(result, file, lambda row: row["size"], lambda row: row["ps_per_flip"], **words)
 
 
 def draw_collapse(result, file):
     """As in Figure 13 of arXiv:1411.0127. A sweep takes L^2 f(x), with a slab's x = L / N planes: bulk, message and
     boundary all grow as L^2. So psFlip of one GPU, N times that of the system, is f(x) / x."""
+    words = {"xlabel": "x = L / N, planes of a GPU", "ylabel": "x psFlip of a GPU, ps a flip"}
     draw_lines(
-        result,
-        file,
-        lambda row: row["size"] / row["ranks"],
-        lambda row: row["size"] * row["ps_per_flip"],
-        xlabel="x = L / N, planes of a GPU",
-        ylabel="x psFlip of a GPU, ps a flip",
+        result, file, lambda row: row["size"] / row["ranks"], lambda row: row["size"] * row["ps_per_flip"], **words
     )
 
 
 def draw_weak(result, file):
     """Weak scaling is perfect where the lines of all numbers of GPUs coincide."""
-    draw_lines(
-        result,
-        file,
-        lambda row: row["size"] / row["ranks"] ** (1 / 3),
-        lambda row: row["ranks"] * row["ps_per_flip"],
-        xlabel="L / N^(1/3), the side of a GPU's share",
-        ylabel="N x psFlip: ps of a GPU a flip",
-    )
+
+    def share(row):
+        return row["size"] / row["ranks"] ** (1 / 3)
+
+    words = {"xlabel": "L / N^(1/3), the side of a GPU's share", "ylabel": "N x psFlip: ps of a GPU a flip"}
+    draw_lines(result, file, share, lambda row: row["ranks"] * row["ps_per_flip"], **words)
 
 
 def sweep(row):

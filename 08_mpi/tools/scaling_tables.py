@@ -1,9 +1,10 @@
 """What a result of scaling.py says: reading it, what follows from it, and its tables."""
 
+import itertools
 import math
 
 import table
-from results import read_result, select
+from results import read_result, select, sizes_of
 from scaling_model import AssumedLink, Model
 from stages import Failure
 
@@ -66,7 +67,7 @@ def same_share(rows, row):
     exact = [size for size in sizes if math.isclose(size, side, rel_tol=1e-9)]
     if exact:
         return exact[0], ps[exact[0]], True
-    for below, above in zip(sizes, sizes[1:]):
+    for below, above in itertools.pairwise(sizes):
         if below < side < above:
             part = math.log(side / below) / math.log(above / below)
             return side, ps[below] * (ps[above] / ps[below]) ** part, False
@@ -82,9 +83,8 @@ def number(value, digits=2):
 
 def problem(result):
     return (
-        f"{table.counted(result['samples'], 'sample')} of {table.counted(result['replicas'], 'replica')}, "
-        f"{result['generator']}, on {result['device']['name']}, {result['mpi']}; `{result['command']}` on "
-        f"{result['date']}"
+        f"{table.samples_in_words(result)}, {result['generator']}, on {result['device']['name']}, {result['mpi']}; "
+        f"`{result['command']}` on {result['date']}"
     )
 
 
@@ -101,19 +101,11 @@ def long_table(result):
     for row in result["rows"]:
         link = model and row in rows and row["ranks"] > 1 and model.links[row["transport"]]
         has = link and row["size"] in model.alone_us
-        body.append(
-            [
-                str(row["size"]),
-                row["transport"],
-                str(row["ranks"]),
-                table.significant(row["ms_per_sweep"]),
-                table.significant(row["ps_per_flip"]),
-                number(efficiency(rows, row)),
-                number(model.efficiency(row["size"], row["ranks"], link) if has else None),
-            ]
-        )
-    headings = ["L", "transport", "ranks", "ms/sweep", "ps/flip", "efficiency", "model"]
-    return table.as_markdown(headings, body, [True, False] + 5 * [True])
+        predicted = model.efficiency(row["size"], row["ranks"], link) if has else None
+        line = {"L": str(row["size"]), "transport": row["transport"], "ranks": str(row["ranks"])}
+        line |= {"ms/sweep": table.significant(row["ms_per_sweep"]), "ps/flip": table.significant(row["ps_per_flip"])}
+        body.append(line | {"efficiency": number(efficiency(rows, row)), "model": number(predicted)})
+    return table.table_of(body, ["transport"])
 
 
 def warnings(result):
@@ -184,10 +176,7 @@ def readme_result(folder):
 def markdown(folder, *wished):
     """The times of these sizes, or all: a line a size and transport."""
     result, rows, model = readme_result(folder)
-    sizes = list(map(int, wished))
-    missing = [str(size) for size in sizes if not select(rows, size=size)]
-    if missing:
-        raise Failure(f"{folder.name}/{FILE} has no L = {', '.join(missing)}")
+    sizes = sizes_of(folder / FILE, rows, wished)
     ranks = in_order(rows, "ranks")
     body = []
     for size in sizes or in_order(rows, "size"):
@@ -200,13 +189,8 @@ def markdown(folder, *wished):
                 known = here[n] and efficiency(rows, here[n])
                 line.append(f"{known:.2f} ({model.efficiency(size, n, model.links[transport]):.2f})" if known else "-")
             body.append(line)
-    headings = [
-        "L",
-        "transport",
-        *(f"ms/sweep, {n}" for n in ranks),
-        *(f"ps/flip, {n}" for n in ranks),
-        *(f"efficiency, {n} (model)" for n in ranks[1:]),
-    ]
+    headings = ["L", "transport", *(f"{what}, {n}" for what in ("ms/sweep", "ps/flip") for n in ranks)]
+    headings += [f"efficiency, {n} (model)" for n in ranks[1:]]
     text = table.as_markdown(headings, body, [True, False] + [True] * (len(headings) - 2))
     return (
         f"{text}\n\nA rank has a GPU; ps/flip of the whole system. Efficiency: t_1 / (N t_N), t_1 of the fastest "
@@ -220,22 +204,19 @@ def targets_markdown(folder):
     for size, ranks, target in TARGETS:
         best, staged = fastest(rows, size=size, ranks=ranks), fastest(rows, size=size, ranks=ranks, transport="staged")
         known = best and efficiency(rows, best)
-        name, link = min(
-            model.links.items(),
-            key=lambda item: (model.half_sweep_us(size, ranks, item[1]), model.exchange_us(size, item[1])),
-        )
-        body.append(
-            [
-                str(size),
-                str(ranks),
-                f"{target:.2f}",
-                f"{known:.2f}, {best['transport']}" if known else "not measured",
-                number(staged and efficiency(rows, staged)) if known else "not measured",
-                f"{model.efficiency(size, ranks, link):.2f}, {name}",
-                number(model.efficiency(size, ranks, model.links["staged"]) if "staged" in model.links else None),
-                "?" if not known else "yes" if known >= target else f"no, {known / target:.2f} of it",
-            ]
-        )
+        predicted = {name: model.efficiency(size, ranks, link) for name, link in model.links.items()}
+        times = {
+            name: (model.half_sweep_us(size, ranks, link), model.exchange_us(size, link))
+            for name, link in model.links.items()
+        }
+        name = min(times, key=times.get)
+        measured = ["not measured"] * 2
+        if known:
+            measured = [f"{known:.2f}, {best['transport']}", number(staged and efficiency(rows, staged))]
+        line = [str(size), str(ranks), f"{target:.2f}", *measured]
+        line += [f"{predicted[name]:.2f}, {name}", number(predicted.get("staged"))]
+        line += ["?" if not known else "yes" if known >= target else f"no, {known / target:.2f} of it"]
+        body.append(line)
     headings = ["L", "GPUs", "target", "measured", "staged, measured", "predicted", "staged, predicted", "met"]
     text = table.as_markdown(headings, body, 3 * [True] + 4 * [False] + [False])
     return f"{text}\n\nPredicted: by the model. {source(result)}."
@@ -243,10 +224,7 @@ def targets_markdown(folder):
 
 def model_markdown(folder, *wished):
     result, _, model = readme_result(folder)
-    sizes = list(map(int, wished))
-    missing = [str(size) for size in sizes if size not in model.alone_us]
-    if missing:
-        raise Failure(f"{folder.name}/{FILE} has no L = {', '.join(missing)} on one rank")
+    sizes = sizes_of(folder / FILE, [{"size": size} for size in model.alone_us], wished, " on one rank")
     model.alone_us = {size: us for size, us in model.alone_us.items() if not sizes or size in sizes}
     return f"{model_table(model)}\n\nNone of these is measured. {HIDES} {model_in_words(model)} {source(result)}."
 
@@ -285,19 +263,12 @@ def weak_markdown(folder):
             share = same_share(rows, row)
             if share:
                 side, ps, exact = share
-                body.append(
-                    [
-                        str(ranks),
-                        str(size),
-                        f"{side:.0f}" if exact else f"{side:.0f}, between",
-                        row["transport"],
-                        table.significant(ps, 3),
-                        table.significant(ranks * row["ps_per_flip"], 3),
-                        number(ps / (ranks * row["ps_per_flip"])),
-                    ]
-                )
-    headings = ["GPUs", "L", "same share alone, L", "transport", "ps/flip alone", "GPUs x ps/flip", "efficiency"]
-    text = table.as_markdown(headings, body, [True, True, True, False, True, True, True])
+                own = ranks * row["ps_per_flip"]
+                line = {"GPUs": str(ranks), "L": str(size)}
+                line |= {"same share alone, L": f"{side:.0f}{'' if exact else ', between'}"}
+                line |= {"transport": row["transport"], "ps/flip alone": table.significant(ps, 3)}
+                body.append(line | {"GPUs x ps/flip": table.significant(own, 3), "efficiency": number(ps / own)})
+    text = table.table_of(body, ["transport"])
     return (
         f"{text}\n\nA GPU has L^3 / N sites; alone it has as many at L / N^(1/3). Between: no such L was measured, and "
         f"ps/flip is interpolated as a power of L. {source(result)}."

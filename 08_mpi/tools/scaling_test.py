@@ -14,7 +14,8 @@ import unittest
 from pathlib import Path
 from unittest import mock
 
-import draw  # of common/tools, which scaling.py has made known
+sys.path.insert(0, __file__.rsplit("/", 3)[0] + "/common/tools")
+import draw
 import readme_tables
 import scaling
 import scaling_plots

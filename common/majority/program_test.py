@@ -4,25 +4,12 @@ program_test.py <path of majority>
 """
 
 import json
-import os
-import pathlib
-import subprocess
 import sys
-import tempfile
-import unittest
+from pathlib import Path
 
-PROGRAM = None
-
-
-def run(*arguments, stdin=None):
-    return subprocess.run([PROGRAM, *map(str, arguments)], input=stdin, capture_output=True, timeout=120)
-
-
-def result(*arguments):
-    """The JSON object of a run that must succeed without a word on stderr."""
-    done = run(*arguments, "--json")
-    assert done.returncode == 0 and done.stderr == b"", done
-    return json.loads(done.stdout)
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from app import programs
+from app.programs import result, run
 
 
 def storages():
@@ -32,37 +19,8 @@ def storages():
     return [default] + [name for name in others if run("--size", 1, "--steps", 0, "--storage", name).returncode == 0]
 
 
-class InFolder(unittest.TestCase):
-    def setUp(self):
-        holder = tempfile.TemporaryDirectory()
-        self.addCleanup(holder.cleanup)
-        self.folder = pathlib.Path(holder.name)
-
-    def file(self, name, content):
-        path = self.folder / name
-        path.write_bytes(content)
-        return path
-
-    def snapshot(self):
-        return {path: path.read_bytes() for path in self.folder.rglob("*") if path.is_file()}
-
-
-class Refusals(InFolder):
-    """One line on stderr, exit code 2, and nothing written or changed."""
-
-    def assert_refused(self, *arguments, names=""):
-        existing = self.file("existing.pbm", b"precious")
-        for output in ([], ["--output", self.folder / "new.pbm"], ["--output", existing]):
-            if output and "--output" in arguments:
-                continue
-            with self.subTest(arguments=arguments + tuple(output)):
-                before = self.snapshot()
-                done = run(*arguments, *output)
-                self.assertEqual(done.returncode, 2, done)
-                self.assertRegex(done.stderr.decode(), r"\Amajority: [^\n]+\n\Z")
-                self.assertIn(str(names), done.stderr.decode())
-                self.assertEqual(done.stdout, b"")
-                self.assertEqual(self.snapshot(), before)
+class Refusals(programs.Refusing):
+    ending = ".pbm"
 
     def test_options(self):
         self.assert_refused("--sise", 5, names="--sise")
@@ -94,14 +52,7 @@ class Refusals(InFolder):
             self.assert_refused("--steps-per-pass", 2, "--size", 10, names="--steps-per-pass")
 
     def test_devices(self):
-        self.assert_refused("--device", 99, "--size", 10, names="99")
-        self.assert_refused("--device", "tpu", "--size", 10, names="tpu")
-        # Where there is a GPU and the stage has a kernel for it, it is taken; anywhere else it is refused.
-        done = run("--device", "gpu", "--size", 10, "--json")
-        if done.returncode == 0:
-            self.assertEqual(json.loads(done.stdout)["device"]["platform"], "gpu")
-        else:
-            self.assert_refused("--device", "gpu", "--size", 10, names="gpu")
+        self.assert_refuses_devices("--size", 10)
 
     def test_inputs(self):
         wrong = {
@@ -143,13 +94,10 @@ class Refusals(InFolder):
             ["--picture", "/dev/full", "--output", self.folder / "b.pbm"],
         ):
             for size in (10, 1000):
-                done = run("--size", size, *arguments, "--json")
-                self.assertEqual(done.returncode, 2, done)
-                self.assertRegex(done.stderr.decode(), r"\Amajority: /dev/full: [^\n]+\n\Z")
-                self.assertEqual(self.snapshot(), {})
+                self.assert_finds_the_disk_full("--size", size, *arguments)
 
 
-class Runs(InFolder):
+class Runs(programs.Printing):
     def test_published_hashes(self):
         start = result("--size", 64, "--steps", 0)
         self.assertEqual((start["hash"], start["magnetisation"], start["energy"]), ("6d9bdfa9445da604", 54, -44))
@@ -163,7 +111,7 @@ class Runs(InFolder):
         storage = storages()[-1]
         answer = result("--size", 12, "--steps", 3, "--seed", 7, "--storage", storage)
         self.assertEqual(answer["program"], "majority")
-        self.assertEqual(answer["stage"], pathlib.Path(PROGRAM).parent.name)
+        self.assertEqual(answer["stage"], programs.stage())
         self.assertEqual(answer["problem"], {"size": 12, "steps": 3, "seed": 7, "input": None})
         self.assertEqual(answer["launch"]["storage"], storage)
         self.assertEqual(set(answer["launch"]), {"storage", "thread_width", "block", "steps_per_pass"})
@@ -186,24 +134,8 @@ class Runs(InFolder):
         self.assertIn("c6f3b5ff575f52bc", done.stdout.decode())
 
     def test_help(self):
-        done = run("--help")
-        self.assertEqual((done.returncode, done.stderr), (0, b""))
-        for option in (
-            "size",
-            "steps",
-            "seed",
-            "input",
-            "output",
-            "plain",
-            "picture",
-            "device",
-            "storage",
-            "thread-width",
-            "block",
-            "steps-per-pass",
-            "json",
-        ):
-            self.assertIn(f"--{option}", done.stdout.decode())
+        options = "size steps seed input output plain picture device storage thread-width block steps-per-pass json"
+        self.assert_helps_with(options)
 
     def test_files_carry_the_state(self):
         """Ten steps at once, or three, a file and seven."""
@@ -249,12 +181,8 @@ class Runs(InFolder):
         self.assertEqual(json.loads(again.stdout)["hash"], "c6f3b5ff575f52bc")
 
     def test_full_standard_output_is_a_failure(self):
-        with open("/dev/full", "wb") as full:
-            done = subprocess.run([PROGRAM, "--size", "10"], stdout=full, stderr=subprocess.PIPE, timeout=120)
-        self.assertEqual(done.returncode, 1)
-        self.assertRegex(done.stderr.decode(), r"\Amajority: cannot write to standard output[^\n]*\n\Z")
+        self.assert_needs_its_output()
 
 
 if __name__ == "__main__":
-    PROGRAM = os.path.abspath(sys.argv.pop(1))
-    unittest.main()
+    programs.main()

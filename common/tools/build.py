@@ -23,7 +23,7 @@ import threading
 import time
 from pathlib import Path
 
-from stages import ROOT, Broken, Failure, progress, run_tool, say
+from stages import ROOT, Broken, Failure, gpu_is_visible, progress, run_tool, say
 
 LOG = "build.log"
 STAMP = "psflip_configured_for"
@@ -32,16 +32,6 @@ CUDA = {"--cuda": "-DPSFLIP_CUDA=ON", "--no-cuda": "-DPSFLIP_CUDA=OFF"}
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 SHOWN = 80  # lines of what failed, at most
 LARGEST_LOG = 2**24  # bytes
-
-
-@functools.cache
-def gpu_is_visible():
-    """Whether CMake will compile with nvcc: it asks the same."""
-    try:
-        done = subprocess.run(["nvidia-smi", "-L"], capture_output=True, text=True)
-    except OSError:
-        return False
-    return done.returncode == 0 and "GPU 0" in done.stdout
 
 
 def nvcc():
@@ -79,14 +69,8 @@ class Job:
             self.begin, self.started = file.tell(), time.monotonic()
             with signals_wait():  # or nobody would know what was started
                 # In a session of its own, so that Ctrl-C comes here alone, and stop() reaches the compilers, too.
-                self.process = subprocess.Popen(
-                    command,
-                    stdin=subprocess.DEVNULL,
-                    stdout=file,
-                    stderr=file,
-                    start_new_session=True,
-                    env=environment(),
-                )
+                own = {"start_new_session": True, "env": environment()}
+                self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=file, stderr=file, **own)
                 atexit.register(self.stop)
 
     def seconds(self):
@@ -164,7 +148,7 @@ class Builder:
         wanted = f"{machine}options: {' '.join(map(str, self.options))}\n"
         known = stamp.read_text() if stamp.exists() else None
         # Whoever gives no options takes those that were given.
-        if known == wanted or known and not self.options and known.startswith(machine):
+        if known == wanted or (known and not self.options and known.startswith(machine)):
             self.tell_what_is_missing(known)
         elif known is not None or not any(file.exists() for file in self.generated()):
             self.tell_what_is_missing(wanted)
@@ -178,9 +162,8 @@ class Builder:
         else:
             for option, definition in CUDA.items():
                 if definition in self.options:
-                    raise Failure(
-                        f"{option}: somebody configured {self.folder} by hand; give {definition} to cmake there"
-                    )
+                    by_hand = f"somebody configured {self.folder} by hand"
+                    raise Failure(f"{option}: {by_hand}; give {definition} to cmake there")
         return True
 
     def tell_what_is_missing(self, stamp):
@@ -210,7 +193,7 @@ class Builder:
         self.need_together(targets, what or ", ".join(targets) or "everything")
 
     def need_together(self, targets, what):
-        if targets and self.built.issuperset(targets) or not self.configured:
+        if (targets and self.built.issuperset(targets)) or not self.configured:
             return
         self.settle()
         if not targets or not self.built.issuperset(targets):
@@ -281,10 +264,8 @@ class Builder:
         progress("")
         step = job.step()
         if code:
-            raise Broken(
-                f"{'building ' * bool(step)}{job.what} failed; everything that was said is in {self.log}",
-                said=failure_in(job.said()),
-            )
+            what = f"{'building ' * bool(step)}{job.what} failed"
+            raise Broken(f"{what}; everything that was said is in {self.log}", said=failure_in(job.said()))
         if step and not sys.stderr.isatty():
             self.show(job)
             self.say(f"built {job.what}: {step[1] or step[0]} {'steps' if step[1] else '%'} in {job.seconds():.0f} s")
@@ -332,16 +313,9 @@ def add_options(parser):
     """What every tool that builds takes."""
     parser.add_argument("--build-dir", type=Path, default=ROOT / "build", metavar="DIR", help="build there (build)")
     cuda = parser.add_mutually_exclusive_group()
-    cuda.add_argument(
-        "--cuda",
-        dest="cuda",
-        action="store_const",
-        const="--cuda",
-        help="compile the GPU path where there is no GPU, too",
-    )
-    cuda.add_argument(
-        "--no-cuda", dest="cuda", action="store_const", const="--no-cuda", help="compile nothing with nvcc"
-    )
+    helps = "compile the GPU path where there is no GPU, too", "compile nothing with nvcc"
+    for option, words in zip(CUDA, helps):
+        cuda.add_argument(option, dest="cuda", action="store_const", const=option, help=words)
 
 
 def builder_for(options):

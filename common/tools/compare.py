@@ -1,17 +1,14 @@
 #!/usr/bin/env python3
-"""Builds and times the stages, checks their bits against stage 00, prints a table a model, each row as soon as it is
-measured.
+"""Builds and times the stages, checks their bits against the reference, prints a table a model, each row as soon as it
+is measured.
 
-Stage 00 is always run: its state is what the others must reach. Exit code 1 if any stage's bits differ.
+The reference is always run: its state is what the others must reach. Exit code 1 if any stage's bits differ.
 """
 
 if __name__ == "__main__":
     import interrupt  # noqa: F401
 
-import argparse
 import copy
-import csv
-import json
 from pathlib import Path
 
 import build
@@ -23,130 +20,77 @@ import table
 from measure import generators, pictures, sizes, sweep, words
 from measure.comparison import Comparison
 from models import CURAND_GENERATORS, MAJORITY, MODELS, SPIN_GLASS
-from options import comma_list, new_file, positive, some_of, whole, wholes
+from options import Parser, add_device, add_stages, adder, expect_stages, new_file, positive, some_of, whole, wholes
+from results import write_csv, write_result
 from stages import REFERENCE, Failure, progress, refuse, run_tool
 
 INTO_FOLDER = {"sweep": sweep, "sizes": sizes, "generators": generators, "words": words}
 
 
+def own_options(model):
+    """The options that say which model is meant."""
+    own = [*model.own_options, *(name for name, tool in INTO_FOLDER.items() if tool.MODEL is model)]
+    return own + ["spins"] * (model is SPIN_GLASS)
+
+
 def option_parser():
-    parser = argparse.ArgumentParser(
+    parser = Parser(
+        as_written=False,
         prog="common/run",
         description="Builds the stages one after another, times each one's variants, checks the result of the best bit "
-        "for bit against stage 00, and prints a table for each of the two models: on a GPU if there is one, else on the "
-        "CPU.",
+        "for bit against stage 00, and prints a table for each of the two models: on a GPU if there is one, else on "
+        "the CPU.",
         epilog="Also: --no-install (never install packages), --tour (the stages one by one: what to read and to "
         "predict, then the measured rows), --device-report (what this machine has and lacks), --ranks N (runs stage 08 "
         "on N ranks of MPI), --scaling DIR (times it on several numbers of ranks). --tour, --ranks and --scaling say "
         "more with --help.",
-        allow_abbrev=False,  # --sweep and --sweeps are not the same
     )
-    parser.error = refuse
-    add = parser.add_argument
-    add(
+    add, flag = adder(parser), parser.add_argument
+    flag(
         "--model",
         choices=["majority", "spin-glass", "both"],
         help="whose stages (both, or the one that the other options belong to)",
     )
     add(
         "--size",
-        type=wholes,
-        metavar="N",
-        help="spins along a side: of the 2D majority model (10000; 1500 "
-        "on a CPU) or of the 3D spin glass (256; 32). It takes one model, as do --json, --csv and --plot",
+        "N",
+        "spins along a side: of the 2D majority model (10000; 1500 on a CPU) or of the 3D spin glass (256; 32). It "
+        "takes one model, as do --json, --csv and --plot",
+        wholes,
     )
-    add("--seed", type=int, default=42, help="of everything that is random (42)")
-    add("--stages", type=comma_list(str), metavar="01,03", help="only these, and 00, which says which bits are right")
-    add("--all", action="store_true", help="a row for every variant, and every launch tried; not only a stage's best")
-    add("--wide", action="store_true", help="every column, for a wide terminal")
-    add("--beside", metavar="DEVICE", help="a column with what is in common/results of another device, as h200")
-    add("--repetitions", type=whole, metavar="R", help="timed runs, of which the median counts (10; 3 on a CPU)")
-    add("--device", default="auto", help="auto, cpu, gpu, or the number of a GPU")
-    add("--json", type=new_file, metavar="FILE", help="write all that was measured: every column, and all trials")
-    add("--csv", type=new_file, metavar="FILE", help="write the table, with every column")
-    add("--plot", type=new_file, metavar="FILE", help="draw the table (.png, .svg or .pdf)")
+    flag("--seed", type=int, default=42, help="of everything that is random (42)")
+    add_stages(parser, "only these, and 00, which says which bits are right")
+    flag("--all", action="store_true", help="a row for every variant, and every launch tried; not only a stage's best")
+    flag("--wide", action="store_true", help="every column, for a wide terminal")
+    add("--beside", "DEVICE", "a column with what is in common/results of another device, as h200")
+    add("--repetitions", "R", "timed runs, of which the median counts (10; 3 on a CPU)", whole)
+    add_device(parser)
+    add("--json", "FILE", "write all that was measured: every column, and all trials", new_file)
+    add("--csv", "FILE", "write the table, with every column", new_file)
+    add("--plot", "FILE", "draw the table (.png, .svg or .pdf)", new_file)
     build.add_options(parser)
 
-    add = parser.add_argument_group(MAJORITY.title).add_argument
-    add("--steps", type=wholes, metavar="K", help="updates of the whole lattice in one timed run (10)")
-    add(
-        "--storage",
-        type=some_of(MAJORITY.rows["storage"]),
-        metavar="int32,...",
-        help="how a spin is stored: int32, int8, bit (all)",
-    )
-    add("--thread-width", type=wholes, metavar="8,16", help="launch shapes to try")
-    add("--block", type=wholes, metavar="1,2", help="launch shapes to try")
-    add(
-        "--steps-per-pass",
-        type=wholes,
-        metavar="1,8",
-        help="steps at most between reading and writing the lattice to try",
-    )
-    add(
-        "--sweep",
-        type=Path,
-        metavar="DIR",
-        help="instead: time every launch shape at every --size and --steps "
-        "(here comma lists) and write the tables and plots of the report's Figures 4, 5 and 6 into DIR",
-    )
-
-    add = parser.add_argument_group(SPIN_GLASS.title).add_argument
-    add("--sweeps", type=whole, metavar="K", help="sweeps in one timed run (10)")
-    add("--samples", type=whole, metavar="M", help="realisations of the couplings (1)")
-    add("--replicas", type=whole, metavar="R", help="copies of each sample (4)")
-    add("--temperature", type=positive, metavar="T", help="in units of the coupling (1.1)")
-    add(
-        "--indexing",
-        type=some_of(SPIN_GLASS.rows["indexing"]),
-        metavar="sliced,...",
-        help="how sites are numbered, in stages 04 to 06 (all; in stage 06 sliced)",
-    )
-    add(
-        "--kernel",
-        type=some_of(SPIN_GLASS.rows["kernel"]),
-        metavar="wide,...",
-        help="of stage 07, whose rows have 128 samples at least; 32 on a CPU (all)",
-    )
-    add(
-        "--generator",
-        type=some_of(SPIN_GLASS.rows["generator"] + CURAND_GENERATORS),
-        metavar="minstd,...",
-        help="random numbers (all that compute the same everywhere; in stage 07 minstd and philox)",
-    )
-    add("--load", type=some_of(SPIN_GLASS.trials["load"]), metavar="plain,...", help="ways of reading to try")
-    add("--threads", type=wholes, metavar="128,256", help="threads of a block to try")
-    add("--sites-per-thread", type=wholes, metavar="1,4", help="sites that a thread updates together to try")
-    add("--samples-per-word", type=wholes, metavar="32,64", help="samples that are bits of one word to try")
-    add("--cluster", type=wholes, metavar="1,8", help="thread blocks that share their memory to try")
-    add("--replicas-together", type=wholes, metavar="1,4", help="replicas that a cluster updates to try")
-    add(
-        "--sizes",
-        type=Path,
-        metavar="DIR",
-        help="instead: time every indexing at every --size (here a comma list), "
-        "with as many samples as make --spins, and write a table and a plot of ps a flip against L into DIR",
-    )
-    add(
-        "--generators",
-        type=Path,
-        metavar="DIR",
-        help="instead: time every generator and indexing of stage 06 at "
-        "every --size, cuRAND's generators too, and write a table and a plot into DIR, as --sizes does",
-    )
-    add(
-        "--words",
-        type=Path,
-        metavar="DIR",
-        help="instead: time every kernel of stage 07 at every --size and for ever "
-        "more samples, and write tables and plots of the paper's Figures 4 and 5 into DIR",
-    )
-    add(
+    groups = {model: adder(parser.add_argument_group(model.title)) for model in MODELS}
+    groups[MAJORITY]("--steps", "K", "updates of the whole lattice in one timed run (10)", wholes)
+    add = groups[SPIN_GLASS]
+    add("--sweeps", "K", "sweeps in one timed run (10)", whole)
+    add("--samples", "M", "realisations of the couplings (1)", whole)
+    add("--replicas", "R", "copies of each sample (4)", whole)
+    add("--temperature", "T", "in units of the coupling (1.1)", positive)
+    for model, add in groups.items():
+        parts = {part.name: part for part in model.parts}
+        for part in (parts[name] for name in [*model.rows, *model.trials]):
+            numbers = isinstance(part.values[0], int)
+            parse = wholes if numbers else some_of(part.values + part.elsewhere)
+            add(option(part.name), part.metavar, part.help, parse)
+    for name, tool in INTO_FOLDER.items():
+        groups[tool.MODEL](option(name), "DIR", f"instead: {tool.HELP}", Path)
+    groups[SPIN_GLASS](
         "--spins",
-        type=whole,
-        metavar="S",
-        help="with --sizes, --generators or --words: spins of all samples together "
-        "(2^26, with --words 2^32; 2^17 or 2^16 on a CPU)",
+        "S",
+        "with --sizes, --generators or --words: spins of all samples together (2^26, with --words 2^32; 2^17 or 2^16 "
+        "on a CPU)",
+        whole,
     )
     return parser
 
@@ -157,7 +101,7 @@ def option(name):
 
 def choose_models(options):
     """What --model says, else the one that the other options belong to, else both."""
-    given = {model: [name for name in model.own_options if getattr(options, name)] for model in MODELS}
+    given = {model: [name for name in own_options(model) if getattr(options, name)] for model in MODELS}
     if options.model in (None, "both"):
         models = [model for model in MODELS if given[model]] or list(MODELS)
         if len(models) > 1 and any(given.values()):
@@ -171,60 +115,51 @@ def choose_models(options):
             if model not in models and given[model]:
                 refuse(f"{option(given[model][0])} does not belong to --model {options.model}")
     if len(models) > 1:
-        for name in ("size", "json", "csv", "plot"):
-            if getattr(options, name):
-                refuse(f"{option(name)} is for one model: add --model majority or --model spin-glass")
+        one = "is for one model: add --model majority or --model spin-glass"
+        forbid(options, ("size", "json", "csv", "plot"), f" {one}")
     return models
+
+
+def forbid(options, names, why):
+    for name in names:
+        if getattr(options, name):
+            refuse(option(name) + why)
 
 
 def parse_options(arguments):
     options = option_parser().parse_args(arguments)
     options.models = choose_models(options)
-    into_folder = [name for name in INTO_FOLDER if getattr(options, name)]
-    for name in ("size", "steps"):
-        values = getattr(options, name)
-        if values and not into_folder:
+    into_folder = [f"--{name}" for name in INTO_FOLDER if getattr(options, name)]
+    if into_folder:
+        tool, over_sizes = into_folder[0], not options.sweep
+        forbid(options, ("all", "wide", "beside"), f": {tool} prints tables of its own")
+        for file in filter(None, (options.json, options.csv, options.plot)):
+            refuse(f"{file}: {tool} names its files itself")
+        if over_sizes:
+            forbid(options, ("samples",), f": with {tool} the number of samples follows from --spins")
+            others = ("indexing", "load", "sites_per_thread")
+            others = others if options.words else ("kernel", "samples_per_word", "cluster", "replicas_together")
+            forbid(options, others, f": {tool} times stages that have nothing of the kind")
+        if len(into_folder) > 1:
+            refuse(f"{tool} and {into_folder[1]}: one at a time")
+        if options.sizes:
+            forbid(options, ("generator",), ": --sizes times minstd; --generators compares generators")
+    else:
+        forbid(options, ("spins",), " only makes sense with --sizes, --generators or --words")
+        for name in ("size", "steps"):
+            values = getattr(options, name) or [None]
             if len(values) > 1:
                 refuse(f"--{name}: several values only make sense with --sweep, --sizes, --generators or --words")
             setattr(options, name, values[0])
-    for name in ("all", "wide", "beside"):
-        if getattr(options, name) and into_folder:
-            refuse(f"--{name}: --{into_folder[0]} prints tables of its own")
-    over_sizes = options.sizes or options.generators or options.words
-    if over_sizes and options.samples:
-        refuse(f"--samples: with --{into_folder[0]} the number of samples follows from --spins")
-    if options.spins and not over_sizes:
-        refuse("--spins only makes sense with --sizes, --generators or --words")
-    of_kernels = ("kernel", "samples_per_word", "cluster", "replicas_together")
-    for name in ("indexing", "load", "sites_per_thread") if options.words else of_kernels if over_sizes else ():
-        if getattr(options, name):
-            refuse(f"{option(name)}: --{into_folder[0]} times stages that have nothing of the kind")
-    if len(into_folder) > 1:
-        refuse(f"--{into_folder[0]} and --{into_folder[1]}: one at a time")
     if not options.generators and set(options.generator or []) & set(CURAND_GENERATORS):
         refuse("--generator: stage 00 knows none of cuRAND's; --generators times them")
-    if options.sizes and options.generator:
-        refuse("--generator: --sizes times minstd; --generators compares generators")
-    for file in (options.json, options.csv, options.plot):
-        if file and into_folder:
-            refuse(f"{file}: --{into_folder[0]} names its files itself")
     known = sorted({stage.number for model in options.models for stage in stages.course(options.build_dir, model)})
-    for number in options.stages or []:
-        if number not in known:
-            raise Failure(f"--stages {number}: there is no such stage; there are {', '.join(known)}")
+    expect_stages(options.stages, known)
     for model in options.models if options.beside else []:
         table.beside(options.beside, model)
     if options.plot and options.plot.suffix not in (".png", ".svg", ".pdf"):
         refuse(f"--plot {options.plot}: the name must end in .png, .svg or .pdf")
     return options
-
-
-def write_csv(file, rows, left_out=()):
-    with file.open("w", newline="") as stream:
-        columns = [key for key in rows[0] if key not in left_out]
-        writer = csv.DictWriter(stream, columns, extrasaction="ignore", lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
 
 
 def split_by_model(options):
@@ -259,7 +194,7 @@ def show(comparison, explain=True):
     for line in table.wrong_results(result):
         print(line, flush=True)
     if options.json:
-        options.json.write_text(json.dumps(result, indent=1) + "\n")
+        write_result(options.json, result)
     if options.csv:
         write_csv(options.csv, result["rows"], left_out=(f"{model.time}_runs", "shapes"))
     if options.plot:
@@ -284,10 +219,7 @@ def measure_into_folder(name, options):
         print(f"*** WRONG RESULT *** {line}")
     files = tool.files(found)
     for file, content in files.items():
-        if file.endswith(".csv"):
-            write_csv(folder / file, content)
-        else:
-            (folder / file).write_text(json.dumps(content, indent=1) + "\n")
+        (write_csv if file.endswith(".csv") else write_result)(folder / file, content)
     print(f"\nwritten: {' '.join(files)}")
     draw.draw_if_possible(folder, file)
     return 1 if wrong else 0

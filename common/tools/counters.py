@@ -19,8 +19,8 @@ import stages
 from build import build_if_configured
 from measure import words
 from models import MAJORITY, SPIN_GLASS, model_of
-from options import Parser
-from results import select
+from options import Parser, adder
+from results import select, write_result
 from stages import ROOT, Failure, as_words, last_line, run_tool
 
 METRICS = {
@@ -45,34 +45,14 @@ METRICS = {
     "warps_per_sm": "sm__warps_active.avg.per_cycle_active",
     "registers": "launch__registers_per_thread",
 }
-STALLS = [
-    "long_scoreboard",
-    "short_scoreboard",
-    "barrier",
-    "lg_throttle",
-    "mio_throttle",
-    "math_pipe_throttle",
-    "wait",
-    "not_selected",
-    "no_instruction",
-    "membar",
-    "drain",
-    "branch_resolving",
-    "dispatch_stall",
-]
-METRICS |= {f"stall_{s}": f"smsp__average_warps_issue_stalled_{s}_per_issue_active.ratio" for s in STALLS}
-SCALES = {
-    "usecond": 1,
-    "us": 1,
-    "nsecond": 1e-3,
-    "ns": 1e-3,
-    "msecond": 1e3,
-    "ms": 1e3,
-    "byte": 1,
-    "Kbyte": 1e3,
-    "Mbyte": 1e6,
-    "Gbyte": 1e9,
-}
+STALLS = (
+    "long_scoreboard short_scoreboard barrier lg_throttle mio_throttle math_pipe_throttle wait not_selected "
+    "no_instruction membar drain branch_resolving dispatch_stall"
+)
+METRICS |= {f"stall_{s}": f"smsp__average_warps_issue_stalled_{s}_per_issue_active.ratio" for s in STALLS.split()}
+# To microseconds and to bytes.
+SCALES = {"usecond": 1, "us": 1, "nsecond": 1e-3, "ns": 1e-3, "msecond": 1e3, "ms": 1e3}
+SCALES |= {"byte": 1, "Kbyte": 1e3, "Mbyte": 1e6, "Gbyte": 1e9}
 
 
 def profile_command(command, kernel_regex, launch_skip, launch_count):
@@ -83,22 +63,9 @@ def profile_command(command, kernel_regex, launch_skip, launch_count):
     everything else (percentages, ratios, registers) is their mean. Raises Failure, one line, if ncu cannot do it.
     """
     name = Path(command[0]).name
-    ncu = [
-        "ncu",
-        "--csv",
-        "--page",
-        "raw",
-        "--clock-control",
-        "none",
-        "--metrics",
-        ",".join(METRICS.values()),
-        "--kernel-name",
-        f"regex:{kernel_regex}",
-        "--launch-skip",
-        str(launch_skip),
-        "--launch-count",
-        str(launch_count),
-    ]
+    ncu = ["ncu", "--csv", "--page", "raw", "--clock-control", "none", "--metrics", ",".join(METRICS.values())]
+    ncu += ["--kernel-name", f"regex:{kernel_regex}"]
+    ncu += ["--launch-skip", str(launch_skip), "--launch-count", str(launch_count)]
     try:
         done = subprocess.run(ncu + list(map(str, command)), capture_output=True, text=True)
     except FileNotFoundError:
@@ -129,15 +96,13 @@ def profile(stage, device, problem, launch):
     return profile_command([*command, *as_words(settings)], "update", launch_skip=2, launch_count=1)
 
 
+GENERATOR = "|".join(SPIN_GLASS.rows["generator"])
+SHAPE = r"((?<!bit:)(?P<thread_width>\d+)x(?P<block>\d+)|(?<=bit:)(?P<steps_per_pass>\d+))"
+READING = rf"(?P<indexing>[a-z-]+):((?P<generator>{GENERATOR}):)?((?P<load>[a-z]+):)?"
 LAUNCH = {
-    "majority": (
-        r"(?P<storage>int32|int8|bit):"
-        r"((?<!bit:)(?P<thread_width>\d+)x(?P<block>\d+)|(?<=bit:)(?P<steps_per_pass>\d+))",
-        "02:int8:16x3 or 07:bit:8",
-    ),
+    "majority": (rf"(?P<storage>int32|int8|bit):{SHAPE}", "02:int8:16x3 or 07:bit:8"),
     "spin_glass": (
-        rf"(?P<indexing>[a-z-]+):((?P<generator>{'|'.join(SPIN_GLASS.rows['generator'])}):)?((?P<load>[a-z]+):)?"
-        r"(?P<threads>\d+)(x(?P<sites_per_thread>\d+))?",
+        rf"{READING}(?P<threads>\d+)(x(?P<sites_per_thread>\d+))?",
         "04:standard:256, 05:sliced:texture:256x4 or 06:sliced:philox:128x8",
     ),
 }
@@ -196,11 +161,8 @@ def kernels_to_profile(points):
 
 def lead(point, points):
     """How many times as long as this one the fastest of the other kernels takes."""
-    others = [
-        other
-        for other in select(points, size=point["size"], samples=point["samples"])
-        if other["kernel"] != point["kernel"]
-    ]
+    same = select(points, size=point["size"], samples=point["samples"])
+    others = [other for other in same if other["kernel"] != point["kernel"]]
     return words.fastest(others)["ps_per_flip"] / point["ps_per_flip"] if others else 1
 
 
@@ -219,20 +181,15 @@ def of_words(options):
     """What --words asks for."""
     measured = json.loads(options.words.read_text())
     stage = stage_called(words.STAGE, SPIN_GLASS, options)
-    return {
-        "format": "psFlip words counters, version 1",
-        "device": measured["device"],
-        "rows": [
-            point | profile_kernel(stage, options.device, point) for point in kernels_to_profile(measured["points"])
-        ],
-    }
+    rows = [point | profile_kernel(stage, options.device, point) for point in kernels_to_profile(measured["points"])]
+    return {"format": "psFlip words counters, version 1", "device": measured["device"], "rows": rows}
 
 
 def main(arguments):
     parser = Parser(description=__doc__)
     source = parser.add_mutually_exclusive_group(required=True)
-    source.add_argument("--comparison", type=Path, metavar="FILE", help="from common/run --json FILE")
-    source.add_argument("--words", type=Path, metavar="FILE", help=f"{words.NAME}.json from common/run --words")
+    adder(source)("--comparison", "FILE", "from common/run --json FILE", Path)
+    adder(source)("--words", "FILE", f"{words.NAME}.json from common/run --words", Path)
     examples = "; ".join(example for _, example in LAUNCH.values())
     parser.add_argument("--also", nargs="*", default=[], metavar="LAUNCH", help=f"further launches, as {examples}")
     parser.add_argument("--json", type=Path, required=True, metavar="FILE", help="where the counters go")
@@ -243,7 +200,7 @@ def main(arguments):
     if options.words and options.also:
         raise Failure("--also goes with --comparison")
     result = of_words(options) if options.words else of_comparison(options)
-    options.json.write_text(json.dumps(result, indent=1) + "\n")
+    write_result(options.json, result)
     return 0
 
 

@@ -10,7 +10,9 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from stages import ROOT, refuse, run_tool
+import build
+from options import Parser
+from stages import ROOT, run_tool
 
 TOOLKIT = "/usr/local/cuda/bin"  # where the toolkit's packages put nvcc and ncu, often without a word in PATH
 
@@ -58,10 +60,17 @@ def version(text):
     return tuple(int(part) for part in text.split("."))
 
 
+def processor(root=Path("/")):
+    return found(r"model name\s*: (.*)", read(root / "proc/cpuinfo")) or os.uname().machine
+
+
+def release_of(nvcc):
+    return found(r"release ([\d.]+)", output_of(nvcc, "--version"))
+
+
 def host(root):
-    model = found(r"model name\s*: (.*)", read(root / "proc/cpuinfo")) or os.uname().machine
     kilobytes = int(found(r"MemTotal:\s*(\d+)", read(root / "proc/meminfo")) or 0)
-    return Line("processor", True, f"{model}, {len(os.sched_getaffinity(0))} cores, {kilobytes / 2**20:.0f} GiB")
+    return Line("processor", True, f"{processor(root)}, {build.cores()} cores, {kilobytes / 2**20:.0f} GiB")
 
 
 def build_tools():
@@ -113,27 +122,17 @@ def toolkit(cards, driver):
     if not nvcc:
         remedy = "install NVIDIA's CUDA toolkit, put its bin folder on the PATH" if cards else ""
         return [Line("toolkit", False, "no nvcc: the GPU path cannot be built", remedy)]
-    release = found(r"release ([\d.]+)", output_of(nvcc, "--version"))
+    release = release_of(nvcc)
     if not release:
         return [Line("toolkit", False, f"{nvcc} does not say its version", "install the CUDA toolkit again")]
     if not shutil.which("nvcc"):
-        return [
-            Line(
-                "toolkit",
-                False,
-                f"CUDA {release} is there, but not on the PATH",
-                f"export PATH=$PATH:{Path(nvcc).parent}",
-            )
-        ]
+        text = f"CUDA {release} is there, but not on the PATH"
+        return [Line("toolkit", False, text, f"export PATH=$PATH:{Path(nvcc).parent}")]
     lines = [Line("toolkit", True, f"CUDA {release}")]
     newest = found(r"CUDA Version: ([\d.]+)", output_of("nvidia-smi")) if driver else None
     if newest and version(release)[0] > version(newest)[0]:
-        lines[0] = Line(
-            "toolkit",
-            False,
-            f"CUDA {release}, but the driver is for CUDA up to {newest}",
-            "a newer driver, or an older toolkit",
-        )
+        text = f"CUDA {release}, but the driver is for CUDA up to {newest}"
+        lines = [Line("toolkit", False, text, "a newer driver, or an older toolkit")]
     known = re.findall(r"compute_(\d+)", output_of(nvcc, "--list-gpu-arch") or "")
     for capability in sorted({card.capability for card in cards}):
         wanted = capability.replace(".", "")
@@ -165,35 +164,23 @@ def mpi():
 def counters(root, cards):
     """Nsight Compute reads the hardware's counters only if the driver lets this user."""
     if not cards:
-        return None
+        return []
     ncu = find("ncu")
     admin_only = found(r"RmProfilingAdminOnly: (\d)", read(root / "proc/driver/nvidia/params"))
     if not ncu:
-        return Line("counters", False, "no ncu (Nsight Compute)", "it comes with the CUDA toolkit")
+        return [Line("counters", False, "no ncu (Nsight Compute)", "it comes with the CUDA toolkit")]
     if admin_only == "1" and os.geteuid() != 0:
-        return Line(
-            "counters",
-            False,
-            "the driver keeps them for root",
-            "sudo ncu ..., or the module option NVreg_RestrictProfilingToAdminUsers=0",
-        )
+        remedy = "sudo ncu ..., or the module option NVreg_RestrictProfilingToAdminUsers=0"
+        return [Line("counters", False, "the driver keeps them for root", remedy)]
     where = "" if shutil.which("ncu") else f", in {Path(ncu).parent}"
-    if admin_only is None:
-        return Line("counters", True, f"ncu{where}; the driver does not say who may read them")
-    return Line("counters", True, f"ncu{where}, and this user may read them")
+    may = "; the driver does not say who may read them" if admin_only is None else ", and this user may read them"
+    return [Line("counters", True, f"ncu{where}{may}")]
 
 
 def report(root=Path("/")):
     cards, driver = gpus()
-    lines = [
-        host(root),
-        build_tools(),
-        *driver_and_gpus(root, cards, driver),
-        *toolkit(cards, driver),
-        mpi(),
-        counters(root, cards),
-    ]
-    return [line for line in lines if line], bool(cards)
+    lines = [host(root), build_tools(), *driver_and_gpus(root, cards, driver), *toolkit(cards, driver), mpi()]
+    return lines + counters(root, cards), bool(cards)
 
 
 def conclusion(lines, has_gpu):
@@ -204,11 +191,9 @@ def conclusion(lines, has_gpu):
     if has_gpu:
         line = next(line for line in lines if line.name in ("toolkit", "architecture") and not line.there)
         return f"The GPU is not used until this is mended: {line.text}. The CPU path is complete. Next: {line.remedy}"
-    return (
-        "psFlip runs here on the CPU path: all results and checks, no GPU times. Next: common/run"
-        if "toolkit" in lacks
-        else "psFlip runs here on the CPU path, and compiles the GPU path for another machine. Next: common/run"
-    )
+    more = ": all results and checks, no GPU times"
+    more = more if "toolkit" in lacks else ", and compiles the GPU path for another machine"
+    return f"psFlip runs here on the CPU path{more}. Next: common/run"
 
 
 def in_a_line(options, root=Path("/")):
@@ -223,8 +208,7 @@ def in_a_line(options, root=Path("/")):
 
 
 def main(arguments):
-    parser = argparse.ArgumentParser(prog="common/run --device-report", description=__doc__, allow_abbrev=False)
-    parser.error = refuse
+    parser = Parser(as_written=False, prog="common/run --device-report", description=__doc__)
     parser.add_argument("--root", type=Path, default=Path("/"), help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
     lines, has_gpu = report(options.root)

@@ -3,29 +3,48 @@
 from dataclasses import dataclass
 
 
+@dataclass(frozen=True)
+class Part:
+    """One of the benchmark's options that say what runs and how. Every value of those with a `rank`, or pair of values,
+    has a row of its own in the table, and the first values come first; the best of other parts' is found by trial."""
+
+    name: str
+    values: tuple = ()  # that there are, or that are tried; none: common/run has no such option
+    metavar: str = ""
+    help: str = ""
+    rank: int = 0  # among the parts that a row is called by
+    elsewhere: tuple = ()  # values that are not compared, but taken
+
+
 @dataclass(frozen=True, eq=False)  # there is one object a model
 class Model:
-    """`launch` are the benchmark's options that say what runs and how. Every value in `rows`, or pair of values, has a
-    row of its own in the table; the best values of those in `trials` are found by trial. What is in `plain_first` has
-    a row with the first value to be tried, and then one with the best."""
-
     name: str  # of its programs and of its folder in common
     title: str
     dimensions: int
     run: str  # one update of the whole lattice
     part: str  # one update of one spin
-    launch: tuple[str, ...]
-    rows: dict[str, tuple[str, ...]]  # the first option's values come first
+    parts: tuple[Part, ...]
     rows_first: bool  # the table has one ladder of stages a row value, not one ladder in which a stage has several rows
-    trials: dict[str, list]
-    plain_first: tuple[str, ...]
-    few_trials: dict[str, dict[str, list]]  # instead, where one row a stage is wanted, by platform
+    plain_first: tuple[str, ...]  # these have a row with the first value to be tried, and then one with the best
+    few_trials: dict[str, dict[str, list]]  # instead of all, where one row a stage is wanted, by platform
     slow_on_cpu: dict[str, tuple[str, ...]]  # row values that a CPU only makes a beginner wait for
     apart: dict[str, str]  # stages that are compared only if they are asked for, and why
     defaults: dict[str, tuple]  # problem and repetitions, as command-line options: on a GPU, on a CPU
     smallest: dict[str, int]  # a problem that takes no time
     results: str  # the file's name in common/results/<device>
-    own_options: tuple[str, ...]  # of common/run; they say which model is meant
+
+    @property
+    def launch(self):
+        return tuple(part.name for part in self.parts)
+
+    @property
+    def rows(self):
+        ranked = sorted((part for part in self.parts if part.rank), key=lambda part: part.rank)
+        return {part.name: part.values for part in ranked}
+
+    @property
+    def trials(self):
+        return {part.name: list(part.values) for part in self.parts if part.values and not part.rank}
 
     @property
     def row(self):
@@ -36,10 +55,8 @@ class Model:
         """'sliced', 'sliced, philox', 'wide, philox' or 'bit, 8 steps a pass'; '' if there is nothing of the kind."""
         steps = row.get("steps_per_pass")
         values = [row.get(name) for name in self.rows if name != "generator"]
-        values += [
-            None if plain_generator(row) else row["generator"],
-            f"{steps} step{'s' * (steps > 1)} a pass" if steps else None,
-        ]
+        values += [None if plain_generator(row) else row["generator"]]
+        values += [f"{steps} step{'s' * (steps > 1)} a pass" if steps else None]
         return ", ".join(filter(None, values))
 
     @property
@@ -50,6 +67,11 @@ class Model:
     def problem(self):
         """The options that say what is computed, apart from the seed."""
         return [option for option in self.defaults if option != "repetitions"]
+
+    @property
+    def own_options(self):
+        """Of common/run; they say which model is meant."""
+        return [*(option for option in self.problem if option != "size"), *self.rows, *self.trials]
 
     @property
     def runs(self):
@@ -89,10 +111,15 @@ MAJORITY = Model(
     dimensions=2,
     run="step",
     part="site",
-    launch=("storage", "thread_width", "block", "steps_per_pass"),
-    rows={"storage": ("int32", "int8", "bit")},
+    parts=(
+        Part("storage", ("int32", "int8", "bit"), "int32,...", "how a spin is stored: int32, int8, bit (all)", 1),
+        Part("thread_width", (8, 10, 12, 16, 32), "8,16", "launch shapes to try"),
+        Part("block", (1, 2, 3, 4, 5), "1,2", "launch shapes to try"),
+        Part(
+            "steps_per_pass", tuple(range(1, 17)), "1,8", "steps at most between reading and writing the lattice to try"
+        ),
+    ),
     rows_first=True,
-    trials={"thread_width": [8, 10, 12, 16, 32], "block": [1, 2, 3, 4, 5], "steps_per_pass": list(range(1, 17))},
     plain_first=("steps_per_pass",),
     few_trials={  # those that win somewhere; on a CPU launches matter less, and take long
         "gpu": {"thread_width": [16, 32], "block": [1, 2, 4, 5], "steps_per_pass": [1, 5, 10, 11]},
@@ -103,8 +130,12 @@ MAJORITY = Model(
     defaults={"size": (10000, 1500), "steps": (10, 10), "repetitions": (10, 3)},
     smallest={"size": 1, "steps": 1},
     results="comparison.json",
-    own_options=("steps", "storage", "thread_width", "block", "steps_per_pass", "sweep"),
 )
+
+# Rows of a stage with several kernels, unless others are asked for.
+KERNEL_GENERATORS = ("minstd", "philox")
+# Their states depend on how cuRAND lays them out, so no other stage has the same bits.
+CURAND_GENERATORS = ("curand-xorwow", "curand-philox", "curand-mtgp32")
 
 SPIN_GLASS = Model(
     name="spin_glass",
@@ -112,32 +143,38 @@ SPIN_GLASS = Model(
     dimensions=3,
     run="sweep",
     part="flip",
-    launch=(
-        "indexing",
-        "generator",
-        "load",
-        "threads",
-        "sites_per_thread",
-        "kernel",
-        "samples_per_word",
-        "cluster",
-        "replicas_together",
-        "transport",
+    parts=(  # a stage has several indexings or several kernels
+        Part(
+            "indexing",
+            ("standard", "bitwise", "sliced", "sliced-grid", "standard-grid"),
+            "sliced,...",
+            "how sites are numbered, in stages 04 to 06 (all; in stage 06 sliced)",
+            rank=1,
+        ),
+        Part(
+            "generator",
+            ("minstd", "parisi-rapuano", "mt19937", "philox"),
+            "minstd,...",
+            "random numbers (all that compute the same everywhere; in stage 07 minstd and philox)",
+            rank=3,
+            elsewhere=CURAND_GENERATORS,
+        ),
+        Part("load", ("plain", "readonly", "texture"), "plain,...", "ways of reading to try"),
+        Part("threads", (64, 128, 256, 512), "128,256", "threads of a block to try"),
+        Part("sites_per_thread", (1, 2, 4, 8), "1,4", "sites that a thread updates together to try"),
+        Part(
+            "kernel",
+            ("update", "wide", "fused", "resident", "small"),
+            "wide,...",
+            "of stage 07, whose rows have 128 samples at least; 32 on a CPU (all)",
+            rank=2,
+        ),
+        Part("samples_per_word", (32, 64, 128), "32,64", "samples that are bits of one word to try"),
+        Part("cluster", tuple(range(1, 17)), "1,8", "thread blocks that share their memory to try"),
+        Part("replicas_together", (1, 2, 4), "1,4", "replicas that a cluster updates to try"),
+        Part("transport"),
     ),
-    rows={  # a stage has several indexings or several kernels
-        "indexing": ("standard", "bitwise", "sliced", "sliced-grid", "standard-grid"),
-        "kernel": ("update", "wide", "fused", "resident", "small"),
-        "generator": ("minstd", "parisi-rapuano", "mt19937", "philox"),
-    },
     rows_first=False,
-    trials={
-        "load": ["plain", "readonly", "texture"],
-        "threads": [64, 128, 256, 512],
-        "sites_per_thread": [1, 2, 4, 8],
-        "samples_per_word": [32, 64, 128],
-        "cluster": list(range(1, 17)),
-        "replicas_together": [1, 2, 4],
-    },
     plain_first=(),
     few_trials={
         "gpu": {"load": ["readonly", "texture"], "threads": [64, 128, 256], "sites_per_thread": [1, 4, 8]},
@@ -155,30 +192,7 @@ SPIN_GLASS = Model(
     },
     smallest={"size": 8, "sweeps": 1, "samples": 1, "replicas": 4},
     results="spin_glass.json",
-    own_options=(
-        "sweeps",
-        "samples",
-        "replicas",
-        "temperature",
-        "indexing",
-        "generator",
-        "load",
-        "threads",
-        "sites_per_thread",
-        "kernel",
-        "samples_per_word",
-        "cluster",
-        "replicas_together",
-        "sizes",
-        "generators",
-        "words",
-        "spins",
-    ),
 )
-# Rows of a stage with several kernels, unless others are asked for.
-KERNEL_GENERATORS = ("minstd", "philox")
-# Their states depend on how cuRAND lays them out, so no other stage has the same bits.
-CURAND_GENERATORS = ("curand-xorwow", "curand-philox", "curand-mtgp32")
 
 MODELS = (MAJORITY, SPIN_GLASS)
 

@@ -5,17 +5,28 @@ import math
 import re
 from pathlib import Path
 
-from stages import refuse
+from stages import Failure, refuse
 
 
 class Parser(argparse.ArgumentParser):
-    """argparse's, but it shows a description as it is written, and refuses in one line."""
+    """argparse's, but it shows a description as it is written, takes whole names only (--sweep and --sweeps are not the
+    same), and refuses in one line."""
 
-    def __init__(self, **more):
-        super().__init__(formatter_class=argparse.RawDescriptionHelpFormatter, **more)
+    def __init__(self, as_written=True, **more):
+        form = argparse.RawDescriptionHelpFormatter if as_written else argparse.HelpFormatter
+        super().__init__(formatter_class=form, allow_abbrev=False, **more)
 
     def error(self, message):
         refuse(message)
+
+
+def adder(place):
+    """The add_argument() of a parser or a group, for options with a value."""
+
+    def add(name, metavar, words, parse=str, **more):
+        place.add_argument(name, metavar=metavar, help=words, type=parse, **more)
+
+    return add
 
 
 def at_least(least):
@@ -62,3 +73,18 @@ def some_of(allowed):
         return text
 
     return comma_list(parse)
+
+
+def add_stages(place, words):
+    place.add_argument("--stages", type=comma_list(str), metavar="01,03", help=words)
+
+
+def expect_stages(wished, numbers):
+    """Refuses what --stages names and is not there."""
+    for number in wished or []:
+        if number not in numbers:
+            raise Failure(f"--stages {number}: there is no such stage; there are {', '.join(numbers)}")
+
+
+def add_device(place):
+    place.add_argument("--device", default="auto", help="auto, cpu, gpu, or the number of a GPU")

@@ -31,6 +31,23 @@ def save(figure, *files):
     pyplot().close(figure)
 
 
+def curve(axes, points, style="-", **look):
+    """A thin line through points {x: y}."""
+    axes.plot(list(points), list(points.values()), style, **{"linewidth": 1, "markersize": 4} | look)
+
+
+def curves_over_size(axes, points, colour, name, marker):
+    """Through {L: y}, the two kinds of L apart: L = 4m filled, full line; L = 2(2m + 1) open, dashed."""
+    for remainder, style, face, kind in ((0, "-", colour, "4m"), (2, "--", "white", "2(2m + 1)")):
+        if own := {size: y for size, y in points.items() if size % 4 == remainder}:
+            look = {"color": colour, "marker": marker, "markerfacecolor": face}
+            curve(axes, own, style, label=f"{name}, L = {kind}", **look)
+
+
+def legend_beside(axes):
+    axes.legend(fontsize="small", loc="center left", bbox_to_anchor=(1, 0.5))
+
+
 SIZE_TICKS = (8, 16, 32, 64, 128, 256)
 
 

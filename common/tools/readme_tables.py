@@ -30,9 +30,10 @@ The first word is a folder of common/results, such as h200 or h200/words, the re
                              counters.py --words writes it
     stencil                  stencil.json, as stencil.py writes it
     prng_fill, prng_count    the two tables of prng.json, as prng.py writes it
-    linear_solver a          an experiment of linear_solver.json, as linear_solver.py writes it: a to f, puzzle, comparison
-    scaling 64 256           stage 08: time and efficiency on every number of ranks at these L, or all, from scaling.json
-                             (common/run --scaling)
+    linear_solver a          an experiment of linear_solver.json, as linear_solver.py writes it: a to f, puzzle,
+                             comparison
+    scaling 64 256           stage 08: time and efficiency on every number of ranks at these L, or all, from
+                             scaling.json (common/run --scaling)
     scaling_targets, scaling_weak  the targets; weak scaling; both from the same file
     scaling_model 64 256     what the model predicts at these L, or all, from the same file
     scaling_plan 50,10       the same for larger systems, and for links of so many GB/s and microseconds
@@ -53,7 +54,6 @@ import way_in
 from measure import generators, sizes, words
 from models import MAJORITY, SPIN_GLASS
 from options import Parser
-from results import read_csv
 from stages import Failure, offered, run_tool
 
 TABLE = re.compile(r"(<!-- table: (.*?) -->\n)(.*?)(<!-- end table -->)", re.DOTALL)
@@ -125,16 +125,12 @@ def passes(folder, number):
             tried |= {launch["steps_per_pass"]: launch for launch in row["shapes"] if launch.get(MAJORITY.time)}
     if not tried:
         raise Failure(f"{folder.name}/{MAJORITY.results} has no passes of stage {number}")
-    spins = MAJORITY.spins(load(folder, MAJORITY)["problem"])
-    body = [
-        [
-            str(steps),
-            table.significant(tried[steps][MAJORITY.time]),
-            table.significant(tried[steps][MAJORITY.time] * 1e9 / spins),
-        ]
-        for steps in sorted(tried)
-    ]
-    return table.as_markdown(["steps a pass", "ms/step", "ps/site"], body, [True] * 3)
+    spins, lines = MAJORITY.spins(load(folder, MAJORITY)["problem"]), []
+    for steps in sorted(tried):
+        ms = tried[steps][MAJORITY.time]
+        times = {"ms/step": table.significant(ms), "ps/site": table.significant(ms * 1e9 / spins)}
+        lines.append({"steps a pass": str(steps)} | times)
+    return table.table_of(lines)
 
 
 def spin_glass_launches(folder, number, indexing, generator="minstd"):
@@ -163,36 +159,25 @@ def of(part, whole, factor=1, digits=1):
     return f"{factor * part / whole:.{digits}f}" if whole else "-"
 
 
-def counter_lines(model):
-    """(heading, cell of a row for the number of updates in the kernel), one for each line of the table."""
-    part, hits = model.part, [("L1 hits, %", "l1_hit_percent"), ("L2 hits, %", "l2_hit_percent")]
-    if model is MAJORITY:
-        hits = hits[:1]
-    return [
-        ("stage", lambda row, n: row["stage"][:2]),
-        (model.row, lambda row, n: row[model.row]),
-        ("generator", lambda row, n: row.get("generator") or "minstd"),
-        ("launch", lambda row, n: launch_in_words(model, row)),
-        ("us", lambda row, n: table.significant(row["microseconds"], 3)),
-        (
-            f"DRAM read + written, B/{part}",
-            lambda row, n: f"{of(row['dram_read_bytes'], n, 1, 2)} + {of(row['dram_written_bytes'], n, 1, 2)}",
-        ),
-        ("DRAM, % of peak", lambda row, n: f"{row['dram_percent']:.0f}"),
-        ("L2, % of peak", lambda row, n: f"{row['l2_percent']:.0f}"),
-        *((heading, lambda row, n, key=key: f"{row[key]:.0f}") for heading, key in hits),
-        ("sectors a load", lambda row, n: of(row["load_sectors"], row["load_requests"])),
-        ("sectors a store", lambda row, n: of(row["store_sectors"], row["store_requests"])),
-        (
-            "bank conflicts, % of shared accesses",
-            lambda row, n: of(row["shared_bank_conflicts"], row["shared_wavefronts"], 100, 0),
-        ),
-        (f"thread instructions a {part}", lambda row, n: of(row["warp_instructions"], n, 32, 0)),
-        ("issue slots used, %", lambda row, n: f"{row['issue_percent']:.0f}"),
-        ("warps on an SM, of 64", lambda row, n: f"{row['warps_per_sm']:.0f}"),
-        ("registers", lambda row, n: f"{row['registers']:.0f}"),
-        ("waits most for", lambda row, n: largest_stall(row)),
-    ]
+def counter_cells(model, row, n):
+    """{heading of a line: a row's cell in it}; n: updates in the kernel."""
+    part, names = model.part, {"DRAM, % of peak": "dram_percent", "L2, % of peak": "l2_percent"}
+    names |= {"L1 hits, %": "l1_hit_percent"} | ({} if model is MAJORITY else {"L2 hits, %": "l2_hit_percent"})
+    rest = {"issue slots used, %": "issue_percent", "warps on an SM, of 64": "warps_per_sm", "registers": "registers"}
+    return {
+        "stage": row["stage"][:2],
+        model.row: row[model.row],
+        "generator": row.get("generator") or "minstd",
+        "launch": launch_in_words(model, row),
+        "us": table.significant(row["microseconds"], 3),
+        f"DRAM read + written, B/{part}": " + ".join(of(row[f"dram_{x}_bytes"], n, 1, 2) for x in ("read", "written")),
+        **{heading: f"{row[name]:.0f}" for heading, name in names.items()},
+        **{f"sectors a {what}": of(row[f"{what}_sectors"], row[f"{what}_requests"]) for what in ("load", "store")},
+        "bank conflicts, % of shared accesses": of(row["shared_bank_conflicts"], row["shared_wavefronts"], 100, 0),
+        f"thread instructions a {part}": of(row["warp_instructions"], n, 32, 0),
+        **{heading: f"{row[name]:.0f}" for heading, name in rest.items()},
+        "waits most for": largest_stall(row),
+    }
 
 
 def launch_in_words(model, row):
@@ -211,10 +196,8 @@ def counters_of(model, name, updates, folder, numbers):
         raise Failure(f"{folder.name}/{name} has no stage {', '.join(numbers)}")
     n = updates(result)
     # A kernel that takes several steps updates each spin as often.
-    headings, *lines = [
-        [name, *(cell(row, n * (row.get("steps_per_pass") or 1)) for row in rows)]
-        for name, cell in counter_lines(model)
-    ]
+    columns = [counter_cells(model, row, n * (row.get("steps_per_pass") or 1)) for row in rows]
+    headings, *lines = [[heading, *(cells[heading] for cells in columns)] for heading in columns[0]]
     # Bank conflicts, where no memory is shared; the generator, where there is only one.
     lines = [line for line in lines if not set(line[1:]) <= {"-", "0"} and set(line[1:]) != {"minstd"}]
     return table.as_markdown(headings, lines, [False] + [True] * len(rows))
@@ -231,40 +214,18 @@ def spin_glass_counters(folder, *numbers):
     return counters_of(SPIN_GLASS, "spin_glass_counters.json", half_sweep, folder, numbers)
 
 
-def spin_glass_sizes(folder, *wished):
-    points = read_csv(folder / f"{sizes.NAME}.csv")
-    shown = list(map(int, wished))
-    missing = set(shown) - {point["size"] for point in points}
-    if missing:
-        raise Failure(f"{folder.name}/{sizes.NAME}.csv has no L = {', '.join(map(str, sorted(missing)))}")
-    headings, body = sizes.table_cells(points, shown)
-    return table.as_markdown(headings, body, [True] * len(headings))
-
-
 def kinds():
     """{what a marker names: its function of the folder and of the marker's other words}"""
-    own = (
-        comparison,
-        shapes,
-        passes,
-        figure4,
-        counters,
-        spin_glass,
-        spin_glass_launches,
-        spin_glass_counters,
-        spin_glass_sizes,
-    )
-    return (
-        {kind.__name__: kind for kind in own}
-        | {
-            "generators": generators.markdown,
-            "amsc_targets": words.targets_markdown,
-            "amsc_published": words.published_markdown,
-            "amsc_kernels": words.kernels_markdown,
-            "first_table": way_in.markdown,
-        }
-        | offered("TABLES")
-    )
+    own = (comparison, shapes, passes, figure4, counters, spin_glass, spin_glass_launches, spin_glass_counters)
+    others = {
+        "spin_glass_sizes": sizes.markdown,
+        "generators": generators.markdown,
+        "amsc_targets": words.targets_markdown,
+        "amsc_published": words.published_markdown,
+        "amsc_kernels": words.kernels_markdown,
+        "first_table": way_in.markdown,
+    }
+    return {kind.__name__: kind for kind in own} | others | offered("TABLES")
 
 
 def render(root, what):

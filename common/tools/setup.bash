@@ -4,6 +4,7 @@
 psflip_root=$(CDPATH='' cd -- "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 
 # Debian 12 and Ubuntu 24.04 packages. package:command counts as there if the command is, wherever it came from.
+# shellcheck disable=SC2034  # whoever sources this uses it
 psflip_packages=(
   g++:g++ cmake:cmake ninja-build:ninja pkg-config:pkg-config python3:python3
   libboost-context-dev libcli11-dev nlohmann-json3-dev libpng-dev libnetpbm-dev

@@ -1,5 +1,6 @@
 """The stages of the tutorial, and how to run one's benchmark and read what it says."""
 
+import functools
 import importlib
 import json
 import re
@@ -107,12 +108,17 @@ def folders(root=ROOT):
 def models_of(folder):
     """The models of a stage, as its CMakeLists.txt has them; the first is the one that its update.cu is about."""
     text = (folder / "CMakeLists.txt").read_text()
+    both = re.search(r"foreach\(model IN ITEMS ([\w ]+)\)", text)
     names = []
     for name in re.findall(r"psflip_add_stage\((\w+|\$\{model\})", text):
-        names += (
-            re.findall(r"\w+", re.search(r"foreach\(model IN ITEMS ([\w ]+)\)", text)[1]) if "$" in name else [name]
-        )
+        names += both[1].split() if "$" in name else [name]
     return [model for name in names for model in MODELS if model.name == name]
+
+
+def teaching(model, room=""):
+    """The numbers of the stages whose update.cu is about this model, of those that have such a folder."""
+    about = [folder for folder in folders() if folder.name[:2] != REFERENCE and models_of(folder)[0] is model]
+    return [folder.name[:2] for folder in about if (folder / room).is_dir()]
 
 
 def offered(name, root=ROOT):
@@ -164,11 +170,8 @@ class Launch:
         return statistics.median(self.times)
 
     def as_json(self):
-        if self.refused:
-            return self.values | {"refused": self.refused}
-        if self.wrong:
-            return self.values | {"wrong": self.wrong}
-        return self.values | {self.model.time: self.median}
+        said = {"refused": self.refused} if self.refused else {"wrong": self.wrong} if self.wrong else None
+        return self.values | (said or {self.model.time: self.median})
 
 
 @dataclass
@@ -182,12 +185,12 @@ class Report:
     copy_gb_per_s: float | None
 
 
-def start(command, what):
+def start(command, what, **more):
     """Runs a program to its end: exit code, output, what it said on standard error. On a terminal, says for how many
-    seconds it has been doing what."""
+    seconds it has been doing what. `more`: for Popen."""
     begin = time.monotonic()
     progress(what)
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **more) as process:
         try:
             while True:
                 try:
@@ -199,6 +202,16 @@ def start(command, what):
             process.kill()
             process.wait()
             raise
+
+
+@functools.cache
+def gpu_is_visible():
+    """Whether CMake will compile with nvcc: it asks the same."""
+    try:
+        done = subprocess.run(["nvidia-smi", "-L"], capture_output=True, text=True)
+    except OSError:
+        return False
+    return done.returncode == 0 and "GPU 0" in done.stdout
 
 
 def last_line(text, code):
@@ -258,14 +271,8 @@ def parse_report(stage, report):
             continue
         empty = Launch(stage.model, dict.fromkeys(stage.model.launch))
         add_entry(stage, entry, launches.setdefault(entry["family_index"], empty))
-    context = report["context"]
-    return Report(
-        context["psflip_platform"],
-        context["psflip_device"],
-        context["psflip_build_type"],
-        list(launches.values()),
-        copy,
-    )
+    where = [report["context"][f"psflip_{name}"] for name in ("platform", "device", "build_type")]
+    return Report(*where, list(launches.values()), copy)
 
 
 def add_entry(stage, entry, launch):

@@ -4,8 +4,10 @@ import json
 import os
 import sys
 import textwrap
+from operator import itemgetter
 
 from models import MAJORITY, SPIN_GLASS, model_of, plain_generator
+from results import least
 from stages import REFERENCE, ROOT, progress, refuse
 
 
@@ -31,8 +33,12 @@ def best_of(row):
     return [f"best of {row['shapes_tried']}"] if row["shapes_tried"] > 1 else []
 
 
+def percent_of_copy(row):
+    return "-" if row["of_copy"] is None else f"{100 * row['of_copy']:.1f}"
+
+
 def word_launch(values):
-    """'k = 64, cluster 8': the launch of a kernel whose words hold k samples. All replicas at once is not worth a word."""
+    """'k = 64, cluster 8': the launch of a kernel whose words hold k samples. All replicas at once needs no word."""
     parts = [("samples_per_word", "k = {}"), ("threads", "{} threads"), ("cluster", "cluster {}")]
     if values["replicas_together"] != values["replicas"]:
         parts.append(("replicas_together", "{} at once"))
@@ -54,7 +60,7 @@ def runs_on(row):
 
 
 def compared_at(row):
-    """Where a row's bits were compared with stage 00's, if not in the table's own problem."""
+    """Where a row's bits were compared with the reference's, if not in the table's own problem."""
     names = {"size": "L", "samples": "M"}
     return ", ".join(f"{names[name]} = {value}" for name, value in (row.get("bits_compared_at") or {}).items())
 
@@ -66,8 +72,8 @@ def bits(row):
     return "NO"
 
 
-def timing(key):
-    return lambda row: "-" if row[key] is None else significant(row[key])
+def timing(key, digits=4):
+    return lambda row: "-" if row[key] is None else significant(row[key], digits)
 
 
 def flips_per_ns(row):
@@ -75,18 +81,13 @@ def flips_per_ns(row):
 
 
 # heading, cell, whether it is a number (and goes to the right)
-BEGIN = [
-    ("stage", lambda row: row["stage"][:2], False),
-    ("idea", lambda row: row["idea"], False),
-    ("runs on", runs_on, False),
-]
-END = [
-    ("GB/s", timing("gb_per_s"), True),
-    ("% of copy", lambda row: "-" if row["of_copy"] is None else f"{100 * row['of_copy']:.1f}", True),
+STAGE = ("stage", lambda row: row["stage"][:2], False)
+BEGIN = [STAGE, ("idea", lambda row: row["idea"], False), ("runs on", runs_on, False)]
+FACTORS = [
     ("x before", lambda row: factor(row["factor_before"]), True),
     ("x 00", lambda row: factor(row["factor_reference"]), True),
-    ("same bits", bits, False),
 ]
+END = [("GB/s", timing("gb_per_s"), True), ("% of copy", percent_of_copy, True), *FACTORS, ("same bits", bits, False)]
 COLUMNS = {
     MAJORITY: [
         *BEGIN,
@@ -151,25 +152,20 @@ def short_bits(row):
     return "ref" if row["stage"].startswith(REFERENCE) else "yes*" if compared_at(row) else "yes"
 
 
-def ps_of(model):
-    return lambda row: "-" if row[model.ps] is None else significant(row[model.ps], 3)
-
-
 def short_columns(model, device=None):
-    """(heading, cell, whether it is a number, width): what fits into a usual terminal; with a device, what common/results
-    has of it."""
+    """(heading, cell, whether it is a number, width): what fits into a usual terminal; with a device, what
+    common/results has of it."""
     published = beside(device, model)["ps"] if device else {}
     heading = f"on {device}"
     more = [(heading, lambda row: published.get(row["stage"][:2], "-"), True, max(7, len(heading)))] if device else []
     columns = [
-        ("stage", lambda row: row["stage"][:2], False, 5),
+        (*STAGE, 5),
         ("idea", lambda row: shorten(row["idea"], rest), False, None),
         ("variant", lambda row: shorten(variant(row), 20), False, 20),
-        ("ps/spin", ps_of(model), True, 7),
+        ("ps/spin", timing(model.ps, 3), True, 7),
         *more,
-        ("% copy", lambda row: "-" if row["of_copy"] is None else f"{100 * row['of_copy']:.1f}", True, 6),
-        ("x before", lambda row: factor(row["factor_before"]), True, 8),
-        ("x 00", lambda row: factor(row["factor_reference"]), True, 7),
+        ("% copy", percent_of_copy, True, 6),
+        *((*column, width) for column, width in zip(FACTORS, (8, 7))),
         ("bits", short_bits, False, 4),
     ]
     rest = WIDTH - sum(2 + width for _, _, _, width in columns if width)
@@ -182,13 +178,11 @@ def beside(device, model):
     if device not in found:
         refuse(f"--beside {device}: there are no results of it; there are those of {', '.join(found) or 'none'}")
     result = json.loads(found[device].read_text())
-    best = {}
-    for row in result["rows"]:
-        if row[model.ps] is not None:
-            best[row["stage"][:2]] = min(row[model.ps], best.get(row["stage"][:2], row[model.ps]))
+    timed = [row for row in result["rows"] if row[model.ps] is not None]
+    best = least(timed, lambda row: row["stage"][:2], itemgetter(model.ps))
     where, problem = found[device].relative_to(ROOT), problem_in_words(result["problem"])
     source = f"the stage's best row in {where}: {problem}, on {result['device']['name']}, {result['date']}"
-    return {"ps": {stage: significant(ps, 3) for stage, ps in best.items()}, "source": source}
+    return {"ps": {stage: significant(row[model.ps], 3) for stage, row in best.items()}, "source": source}
 
 
 def shorten(text, limit):
@@ -255,6 +249,12 @@ def as_markdown(headings, body, numbers):
     return "\n".join("| " + " | ".join(line) + " |" for line in [headings, rule, *body])
 
 
+def table_of(lines, texts=(), form=as_markdown):
+    """Of lines {heading: cell}. `texts`: the headings of what is no number."""
+    headings = list(lines[0])
+    return form(headings, [list(line.values()) for line in lines], [heading not in texts for heading in headings])
+
+
 def comparison_as_markdown(model, rows):
     columns = columns_of(model, rows)
     body = [[cell(row) for _, cell, _ in columns] for row in rows]
@@ -265,14 +265,17 @@ def counted(number, unit):
     return f"{number} {unit}" if number == 1 else f"{number} {unit}s"
 
 
+def samples_in_words(problem):
+    return f"{counted(problem['samples'], 'sample')} of {counted(problem['replicas'], 'replica')}"
+
+
 def problem_in_words(problem):
     """The problem of either model, without its result."""
     size = problem["size"]
     if "steps" in problem:
         return f"{size} x {size} spins, {counted(problem['steps'], 'step')}, seed {problem['seed']}"
     return (
-        f"{size} x {size} x {size} sites, {counted(problem['samples'], 'sample')} of "
-        f"{counted(problem['replicas'], 'replica')}, T = {problem['temperature']:g}, "
+        f"{size} x {size} x {size} sites, {samples_in_words(problem)}, T = {problem['temperature']:g}, "
         f"{counted(problem['sweeps'], 'sweep')}, seed {problem['seed']}"
     )
 
@@ -361,8 +364,6 @@ def warnings(result):
 
 def wrong_results(result):
     model = model_of(result)
-    return [
-        coloured(f"*** WRONG RESULT *** {row['stage']} ({model.row_in_words(row)}): {row['wrong']}", "31")
-        for row in result["rows"]
-        if not row["bits_agree"]
-    ]
+    wrong = [row for row in result["rows"] if not row["bits_agree"]]
+    lines = [f"*** WRONG RESULT *** {row['stage']} ({model.row_in_words(row)}): {row['wrong']}" for row in wrong]
+    return [coloured(line, "31") for line in lines]

@@ -18,7 +18,7 @@ import compare
 import stages
 import table
 from measure.comparison import Comparison, is_there
-from options import Parser, comma_list
+from options import Parser, add_device, add_stages, expect_stages
 from stages import REFERENCE, Failure, folders, models_of, run_tool
 
 RULE = 100  # columns
@@ -105,15 +105,8 @@ def comparisons(folder, before, options):
         if not is_there(options.builder, stages.stage_of(folder, model, options.build_dir)):
             print(f"Not measured: CMake left {folder.name} out; {options.builder.log} says why.")
             continue
-        arguments = [
-            "--model",
-            model.name.replace("_", "-"),
-            "--device",
-            options.device,
-            "--stages",
-            ",".join([*numbers, folder.name[:2]]),
-        ]
-        own = compare.parse_options(arguments)
+        wished = {"model": model.name.replace("_", "-"), "stages": [*numbers, folder.name[:2]]}
+        own = compare.parse_options(stages.as_words(wished | {"device": options.device}))
         own.builder = options.builder
         yield Comparison(model, own)
 
@@ -170,9 +163,9 @@ def show_stage(folder, before, options, reader):
 
 
 def option_parser():
-    parser = Parser(prog="common/run --tour", description=__doc__, allow_abbrev=False)
-    parser.add_argument("--stages", type=comma_list(str), metavar="01,03", help="only these (all)")
-    parser.add_argument("--device", default="auto", help="auto, cpu, gpu, or the number of a GPU")
+    parser = Parser(prog="common/run --tour", description=__doc__)
+    add_stages(parser, "only these (all)")
+    add_device(parser)
     parser.add_argument("--no-measure", dest="measure", action="store_false", help="to read: build and time nothing")
     build.add_options(parser)
     return parser
@@ -182,9 +175,7 @@ def main(arguments):
     options = option_parser().parse_args(arguments)
     course = folders()
     numbers = [folder.name[:2] for folder in course]
-    for number in options.stages or []:
-        if number not in numbers:
-            raise Failure(f"--stages {number}: there is no such stage; there are {', '.join(numbers)}")
+    expect_stages(options.stages, numbers)
     options.builder = build.builder_for(options)
     reader = Reader()
     try:

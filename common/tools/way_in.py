@@ -6,7 +6,6 @@ take from an earlier clone what a newcomer has to compile. --parts chooses.
 """
 
 import argparse
-import datetime
 import json
 import os
 import re
@@ -18,18 +17,22 @@ import tempfile
 import time
 from pathlib import Path
 
+import build
+import device_report
 import table
-from options import Parser, new_file
-from results import read_result
-from stages import ROOT, Failure, progress, refuse
+from models import MAJORITY
+from options import Parser, adder, new_file
+from results import begin_result, read_result, write_result
+from stages import ROOT, Failure, last_line, progress, refuse, start, teaching
 
 FORMAT = "psFlip way in, version 1"
+STAGE = next(ROOT.glob(f"{teaching(MAJORITY)[-1]}_*")).name
+ALONE = f"stage {STAGE[:2]} alone"
 PARTS = {
     "run": "common/run: first row, both tables; and again",
-    "stage": "stage 03 alone",
+    "stage": ALONE,
     "test": "common/test; and again; and --quick",
 }
-STAGE = "03_shared_memory"
 ROW = re.compile(r"\s*(\d\d)\b")  # a table's row begins with its stage
 
 
@@ -79,16 +82,9 @@ class Place:
         with open(self.log, "a") as log:
             log.write(f"$ {' '.join(command)}\n")
             log.flush()
-            with subprocess.Popen(
-                command,
-                cwd=cwd or self.folder,
-                env=self.environment,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=log,
-                text=True,
-                start_new_session=True,
-            ) as process:
+            streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": log, "text": True}
+            own = {"cwd": cwd or self.folder, "env": self.environment, "start_new_session": True}
+            with subprocess.Popen(command, **streams, **own) as process:
                 try:
                     for line in process.stdout:
                         log.write(line)
@@ -106,7 +102,7 @@ class Place:
         return {**clock.result(), "steps": len(steps_in(self.folder) - before)}
 
     def time_tables(self):
-        """common/run, from its call to its rows. A table begins with stage 00."""
+        """common/run, from its call to its rows. A table begins with the reference."""
         clock, before, rows = Clock(), steps_in(self.folder), []
 
         def heard(line):
@@ -130,11 +126,11 @@ def measure_run(place):
 
 def measure_stage(place):
     clock = Clock()
-    place.call(["cmake", "-S", STAGE, "-B", "build03", "-G", "Ninja"])
-    place.call(["cmake", "--build", "build03", "--parallel", str(len(os.sched_getaffinity(0)))])
+    place.call(["cmake", "-S", STAGE, "-B", "build-alone", "-G", "Ninja"])
+    place.call(["cmake", "--build", "build-alone", "--parallel", str(build.cores())])
     steps = steps_in(place.folder)
     objects = sum(step.endswith((".o", ".gch")) for step in steps)
-    yield "stage 03 alone", {**clock.result(), "steps": len(steps), "objects": objects}
+    yield ALONE, {**clock.result(), "steps": len(steps), "objects": objects}
 
 
 def measure_test(place):
@@ -150,49 +146,30 @@ def without_nvcc(path):
     return os.pathsep.join(part for part in path.split(os.pathsep) if not os.access(Path(part) / "nvcc", os.X_OK))
 
 
-def output_of(*command, cwd=None):
-    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True)
-    if done.returncode != 0:
-        raise Failure(f"{' '.join(command)}: {(done.stderr.strip().splitlines() or ['it failed'])[-1]}")
-    return done.stdout.strip()
-
-
 def version_of_nvcc():
     """'12.9', or None where there is no nvcc."""
     if shutil.which("nvcc") is None:
         return None
-    found = re.search(r"release ([\d.]+)", output_of("nvcc", "--version"))
-    return found[1] if found else "of unknown version"
+    return device_report.release_of("nvcc") or "of unknown version"
 
 
 def machine():
-    names = re.findall(r"^model name\s*:\s*(.*)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
-    gpus = []
-    if shutil.which("nvidia-smi"):
-        listed = subprocess.run(["nvidia-smi", "-L"], capture_output=True, text=True).stdout
-        gpus = re.findall(r"^GPU \d+: (.*?) \(", listed, re.MULTILINE)
-    return {"cores": len(os.sched_getaffinity(0)), "cpu": names[0] if names else "unknown", "gpus": gpus}
+    cards = [card.name for card in device_report.gpus()[0]]
+    return {"cores": build.cores(), "cpu": device_report.processor(), "gpus": cards}
 
 
-COLUMNS = [
-    ("first row", "first_row"),
-    ("2D table", "first_table"),
-    ("both tables", "both_tables"),
-    ("end", "end"),
-    ("core seconds", "core_seconds"),
-    ("steps", "steps"),
-    ("objects", "objects"),
-]
-HEADINGS = ["what", "nvcc", *(title for title, _ in COLUMNS)]
-NUMBERS = [False, False, *[True] * len(COLUMNS)]
-
-
-def cells(row):
+def line_of(row):
     def cell(key):
         value = row.get(key)
         return "" if value is None else f"{value:,.1f}" if isinstance(value, float) and value < 10 else f"{value:,.0f}"
 
-    return [row["what"], f"nvcc {row['nvcc']}" if row["nvcc"] else "none", *(cell(key) for _, key in COLUMNS)]
+    line = {"what": row["what"], "nvcc": f"nvcc {row['nvcc']}" if row["nvcc"] else "none"}
+    line |= {"first row": cell("first_row"), "2D table": cell("first_table"), "both tables": cell("both_tables")}
+    return line | {key.replace("_", " "): cell(key) for key in ("end", "core_seconds", "steps", "objects")}
+
+
+def shown(result, form):
+    return f"{table.table_of(list(map(line_of, result['rows'])), ('what', 'nvcc'), form)}\n\n{summary(result)}"
 
 
 def summary(result):
@@ -206,29 +183,19 @@ def summary(result):
 
 def markdown(folder):
     """For readme_tables.py."""
-    result = read_result(folder / "first_table.json", FORMAT)
-    return f"{table.as_markdown(HEADINGS, map(cells, result['rows']), NUMBERS)}\n\n{summary(result)}"
+    return shown(read_result(folder / "first_table.json", FORMAT), table.as_markdown)
 
 
 def options_of(arguments):
     parser = Parser(prog="common/tools/first_table", description=__doc__)
     parts = "; ".join(f"{name}: {what}" for name, what in PARTS.items())
-    parser.add_argument("--parts", default=",".join(PARTS), metavar="NAME,...", help=f"what is measured. {parts}")
-    parser.add_argument(
-        "--nvcc",
-        choices=["both", "with", "without"],
-        default="both",
-        help="whether it is on the PATH (default: both, if it is there now)",
-    )
-    parser.add_argument("--commit", default="HEAD", help="what is cloned (default: HEAD; never what is not committed)")
-    parser.add_argument("--folder", type=Path, help="clone into folders in this one, not in /tmp")
-    parser.add_argument(
-        "--json",
-        type=new_file,
-        metavar="FILE",
-        help="write the results; rows of a FILE that is there, "
-        "of the same commit and machine, stay unless they are measured again",
-    )
+    add, whether = adder(parser), "whether it is on the PATH (default: both, if it is there now)"
+    add("--parts", "NAME,...", f"what is measured. {parts}", default=",".join(PARTS))
+    parser.add_argument("--nvcc", choices=["both", "with", "without"], default="both", help=whether)
+    add("--commit", None, "what is cloned (default: HEAD; never what is not committed)", default="HEAD")
+    add("--folder", None, "clone into folders in this one, not in /tmp", Path)
+    rest = "rows of a FILE that is there, of the same commit and machine, stay unless they are measured again"
+    add("--json", "FILE", f"write the results; {rest}", new_file)
     parser.add_argument("--repository", type=Path, default=ROOT, help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
     options.parts = options.parts.split(",")
@@ -261,14 +228,12 @@ def main(arguments):
         refuse("--nvcc with: there is no nvcc on the PATH")
     ways = {"with": [version], "without": [None], "both": [None, version]}[options.nvcc]
     ways = list(dict.fromkeys(ways))
-    result = {
-        "format": FORMAT,
-        "commit": output_of("git", "rev-parse", "--verify", f"{options.commit}^{{commit}}", cwd=options.repository),
-        "date": datetime.date.today().isoformat(),
-        "command": " ".join(["common/tools/first_table", *arguments]),
-        "machine": machine(),
-        "rows": [],
-    }
+    asked = ["git", "rev-parse", "--verify", f"{options.commit}^{{commit}}"]
+    code, output, errors = start(asked, "", cwd=options.repository)
+    if code != 0:
+        raise Failure(f"{' '.join(asked)}: {last_line(errors, code)}")
+    result = begin_result(FORMAT, " ".join(["common/tools/first_table", *arguments]))
+    result |= {"commit": output.strip(), "machine": machine(), "rows": []}
     rows = {(row["what"], row["nvcc"]): row for row in begun(options, result)}
     with tempfile.TemporaryDirectory(prefix="psFlip-first-table-") as own:
         for part in options.parts:
@@ -278,10 +243,10 @@ def main(arguments):
                     for what, measured in MEASURE[part](Place(options.repository, result["commit"], folder, nvcc)):
                         progress("")
                         rows[what, nvcc] = {"what": what, "nvcc": nvcc, **measured}
+                        result["rows"] = list(rows.values())
                         print(f"{what}, {f'nvcc {nvcc}' if nvcc else 'no nvcc'}: {measured['end']:.0f} s", flush=True)
                         if options.json:
-                            result["rows"] = list(rows.values())
-                            options.json.write_text(json.dumps(result, indent=1) + "\n")
+                            write_result(options.json, result)
                 except Failure as failure:
                     if not options.folder:  # the log is to be read
                         kept = Path(tempfile.mkdtemp(prefix="psFlip-first-table-")) / "log"
@@ -289,5 +254,5 @@ def main(arguments):
                         raise Failure(str(failure).replace(str(folder / "log"), str(kept))) from None
                     raise
                 shutil.rmtree(folder)
-    print(f"\n{table.aligned(HEADINGS, [cells(row) for row in rows.values()], NUMBERS)}\n\n{summary(result)}")
+    print(f"\n{shown(result, table.aligned)}")
     return 0

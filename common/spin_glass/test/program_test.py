@@ -7,7 +7,6 @@ import csv
 import functools
 import json
 import os
-import pathlib
 import pty
 import random
 import re
@@ -16,28 +15,15 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
-import unittest
+from pathlib import Path
 
-PROGRAM = None
-INSTANCES = pathlib.Path(__file__).parent / "instances"
+sys.path.insert(0, str(Path(__file__).parents[2]))
+from app import programs
+from app.programs import result, run, stage
+
+INSTANCES = Path(__file__).parent / "instances"
 GENERATORS = ("minstd", "parisi-rapuano", "mt19937", "philox")
-
-
-def run(*arguments, stdin=None):
-    return subprocess.run([PROGRAM, *map(str, arguments)], input=stdin, capture_output=True, timeout=120)
-
-
-def result(*arguments, stdin=None):
-    """The JSON object of a run that must succeed without a word on stderr."""
-    done = run(*arguments, "--json", stdin=stdin)
-    assert done.returncode == 0 and done.stderr == b"", done
-    return json.loads(done.stdout)
-
-
-def stage():
-    return pathlib.Path(PROGRAM).parent.name
 
 
 def is_reference():
@@ -73,43 +59,12 @@ def read_csv(path):
 
 def edges(path):
     """The edges of an edge list as a dictionary {(i, j): J}."""
-    lines = pathlib.Path(path).read_text().splitlines()
+    lines = Path(path).read_text().splitlines()
     return {tuple(map(int, line.split()[:2])): int(line.split()[2]) for line in lines[1:]}
 
 
-class InFolder(unittest.TestCase):
-    place = None
-
-    def setUp(self):
-        holder = tempfile.TemporaryDirectory(dir=self.place)
-        self.addCleanup(holder.cleanup)
-        self.folder = pathlib.Path(holder.name)
-
-    def file(self, name, content):
-        path = self.folder / name
-        path.write_bytes(content)
-        return path
-
-    def snapshot(self):
-        return {path: path.read_bytes() for path in self.folder.rglob("*") if path.is_file()}
-
-
-class Refusals(InFolder):
-    """One line on stderr, exit code 2, and nothing written or changed."""
-
-    def assert_refused(self, *arguments, names=""):
-        existing = self.file("existing.csv", b"precious")
-        for output in ([], ["--output", self.folder / "new.csv"], ["--output", existing]):
-            if output and "--output" in arguments:
-                continue
-            with self.subTest(arguments=arguments + tuple(output)):
-                before = self.snapshot()
-                done = run(*arguments, *output)
-                self.assertEqual(done.returncode, 2, done)
-                self.assertRegex(done.stderr.decode(), r"\Aspin_glass: [^\n]+\n\Z")
-                self.assertIn(str(names), done.stderr.decode())
-                self.assertEqual(done.stdout, b"")
-                self.assertEqual(self.snapshot(), before)
+class Refusals(programs.Refusing):
+    ending = ".csv"
 
     @of_the_program
     def test_options(self):
@@ -184,14 +139,7 @@ class Refusals(InFolder):
                 self.assert_refused("--generator", generator, names="minstd")
 
     def test_devices(self):
-        self.assert_refused("--device", 99, names="99")
-        self.assert_refused("--device", "tpu", names="tpu")
-        # Where there is a GPU and the stage has a kernel for it, it is taken; anywhere else it is refused.
-        done = run("--device", "gpu", "--size", 8, "--json")
-        if done.returncode == 0:
-            self.assertEqual(json.loads(done.stdout)["device"]["platform"], "gpu")
-        else:
-            self.assert_refused("--device", "gpu", names="gpu")
+        self.assert_refuses_devices("--size", 8)
 
     @of_the_program
     def test_couplings(self):
@@ -251,45 +199,21 @@ class Refusals(InFolder):
         for option in ("--output", "--averages", "--correlations", "--write-couplings"):
             others = [] if option == "--output" else ["--output", self.folder / "other.csv"]
             for sweeps in (1, 2000):
-                done = run(
-                    "--size", 4, "--sweeps", sweeps, "--measure", "every:1", option, "/dev/full", *others, "--json"
-                )
-                self.assertEqual(done.returncode, 2, done)
-                self.assertRegex(done.stderr.decode(), r"\Aspin_glass: /dev/full: [^\n]+\n\Z")
-                self.assertEqual(self.snapshot(), {})
+                problem = ["--size", 4, "--sweeps", sweeps, "--measure", "every:1"]
+                self.assert_finds_the_disk_full(*problem, option, "/dev/full", *others)
 
 
 # A run that measures all there is, with an odd number of samples a stream and a last measuring time of its own.
 def long_run(sweeps=1500, measure="log:3"):
-    return [
-        "--size",
-        6,
-        "--sweeps",
-        sweeps,
-        "--samples",
-        21,
-        "--samples-per-stream",
-        5,
-        "--replicas",
-        3,
-        "--measure",
-        measure,
-    ]
+    shape = ["--size", 6, "--samples", 21, "--samples-per-stream", 5, "--replicas", 3]
+    return [*shape, "--sweeps", sweeps, "--measure", measure]
 
 
-OUTPUTS = [
-    "--output",
-    "states.csv",
-    "--averages",
-    "averages.json",
-    "--correlations",
-    "c4.csv",
-    "--write-couplings",
-    *(f"couplings.{i}" for i in range(21)),
-]
+OUTPUTS = ["--output", "states.csv", "--averages", "averages.json", "--correlations", "c4.csv"]
+OUTPUTS += ["--write-couplings", *(f"couplings.{i}" for i in range(21))]
 
 
-class LongRuns(InFolder):
+class LongRuns(programs.InFolder):
     """Runs that are saved, killed, continued. In memory, if there is such a folder: a checkpoint waits for its disk, and
     what a killed program has written is there either way."""
 
@@ -297,7 +221,7 @@ class LongRuns(InFolder):
 
     def start(self, *arguments, folder=None, **others):
         return subprocess.Popen(
-            [PROGRAM, *map(str, arguments)],
+            [programs.PROGRAM, *map(str, arguments)],
             cwd=folder or self.folder,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -316,11 +240,7 @@ class LongRuns(InFolder):
 
     def refused(self, *arguments, names, folder=None, code=2):
         before = self.snapshot()
-        done = self.run_there(*arguments, folder=folder)
-        self.assertEqual(done[0], code, done)
-        self.assertEqual(done[1], "")
-        self.assertRegex(done[2], r"\Aspin_glass: [^\n]+\n\Z")
-        self.assertIn(str(names), done[2])
+        self.assert_says_no(self.run_there(*arguments, folder=folder), names, code)
         self.assertEqual(self.snapshot(), before)
 
     def uninterrupted(self, *arguments):
@@ -611,7 +531,7 @@ class LongRuns(InFolder):
     def test_progress_on_a_terminal(self):
         ours, theirs = pty.openpty()
         with subprocess.Popen(
-            [PROGRAM, "--size", "4", "--sweeps", "100000000"], stdout=subprocess.DEVNULL, stderr=theirs
+            [programs.PROGRAM, "--size", "4", "--sweeps", "100000000"], stdout=subprocess.DEVNULL, stderr=theirs
         ) as process:
             os.close(theirs)
             text = b""
@@ -627,7 +547,7 @@ class LongRuns(InFolder):
             self.refused("--generator", "curand-xorwow", "--checkpoint", "c", names="--generator")
 
 
-class Runs(InFolder):
+class Runs(programs.Printing):
     def test_hashes(self):
         """Computed with a separate program that shares no line with psFlip; every stage gives them."""
 
@@ -844,37 +764,11 @@ class Runs(InFolder):
             self.assertAlmostEqual(int(error) * unit, at_end[f"{name}_error"], delta=0.51 * unit)
 
     def test_help(self):
-        done = run("--help")
-        self.assertEqual((done.returncode, done.stderr), (0, b""))
-        for option in (
-            "size",
-            "temperature",
-            "beta",
-            "sweeps",
-            "samples",
-            "replicas",
-            "samples-per-stream",
-            "generator",
-            "seed",
-            "start",
-            "ferromagnetic-fraction",
-            "couplings",
-            "write-couplings",
-            "measure",
-            "output",
-            "averages",
-            "correlations",
-            "checkpoint",
-            "checkpoint-every",
-            "resume",
-            "device",
-            "indexing",
-            "load",
-            "threads",
-            "sites-per-thread",
-            "json",
-        ):
-            self.assertIn(f"--{option} ", done.stdout.decode())
+        self.assert_helps_with(
+            "size temperature beta sweeps samples replicas samples-per-stream generator seed start ferromagnetic-fraction "
+            "couplings write-couplings measure output averages correlations checkpoint checkpoint-every resume device "
+            "indexing load threads sites-per-thread json"
+        )
 
     def test_couplings_survive_files(self):
         """The same problem, its couplings drawn or read from the files that another run wrote."""
@@ -1086,12 +980,8 @@ class Runs(InFolder):
         self.assertEqual(list(self.folder.iterdir()), [path])
 
     def test_full_standard_output_is_a_failure(self):
-        with open("/dev/full", "wb") as full:
-            done = subprocess.run([PROGRAM, "--size", "4"], stdout=full, stderr=subprocess.PIPE, timeout=120)
-        self.assertEqual(done.returncode, 1)
-        self.assertRegex(done.stderr.decode(), r"\Aspin_glass: cannot write to standard output[^\n]*\n\Z")
+        self.assert_needs_its_output()
 
 
 if __name__ == "__main__":
-    PROGRAM = os.path.abspath(sys.argv.pop(1))
-    unittest.main()
+    programs.main()

@@ -5,15 +5,13 @@ import re
 import shutil
 from pathlib import Path
 
-from stages import Failure
-
 from lab.course import MARK, as_toml, files_of
 from lab.regions import starter
+from stages import Failure, models_of
 
 CODE = (".cpp", ".hpp", ".h", ".cu", ".cuh")
 NO_SOURCE = (".md", ".py", ".svg", ".png", ".json", ".csv", ".rudy", ".pyc")
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
-MODEL = re.compile(r"psflip_add_stage\((\w+)")
 OF_OTHERS = re.compile(r"include\(\S*/\.\./(\d\d_\w+/\w+\.cmake)\)")  # a stage that takes libraries of another
 NOT_BUILT = "common/gpu/on_cpu/test"  # only psFlip's own tests need it
 
@@ -34,20 +32,15 @@ def files_below(folder, root):
                 yield file.relative_to(root)
 
 
-def models_of(stage, root):
-    return set(MODEL.findall((root / stage / "CMakeLists.txt").read_text()))
-
-
 def model_of(stage, root):
     """The model that the stage's update.cu is an engine of; a stage may teach the other one beside it."""
-    models = models_of(stage, root)
-    return models.pop() if len(models) == 1 else "spin_glass"
+    return models_of(root / stage)[0].name
 
 
 def sources_of(stages, root):
     """Every file that the build of these stages needs, relative to the root: the parts of common, stage 00, their own
     folders, and what these include of other stages."""
-    models = sorted(set().union(*(models_of(stage, root) for stage in stages)))
+    models = sorted({model.name for stage in stages for model in models_of(root / stage)})
     parts = ["app", "cmake", "gpu", "random", *models]
     found = {Path("common/CMakeLists.txt"), Path("00_cpu_reference/CMakeLists.txt")}
     for model in models:
@@ -58,10 +51,8 @@ def sources_of(stages, root):
         for name in OF_OTHERS.findall((root / stage / "CMakeLists.txt").read_text()):
             other = Path(name)
             named = re.findall(r"[\w./]*\w\.(?:cuh?|cpp)\b", (root / other).read_text())
-            found |= {
-                other,
-                *(path for path in (other.parent / part.lstrip("/") for part in named) if (root / path).is_file()),
-            }
+            parts = (other.parent / part.lstrip("/") for part in named)
+            found |= {other, *(part for part in parts if (root / part).is_file())}
 
     waiting = [file for file in found if file.suffix in CODE]
     while waiting:
@@ -78,28 +69,9 @@ def sources_of(stages, root):
 
 
 # The checker itself.
-TOOLS = [
-    *(
-        f"common/tools/lab/{name}.py"
-        for name in (
-            "__init__",
-            "assignment",
-            "cases",
-            "course",
-            "diagnose",
-            "grade",
-            "kit",
-            "regions",
-            "results",
-            "sandbox",
-            "symbols",
-        )
-    ),
-    "common/tools/grade",
-    "common/tools/setup.bash",
-    "common/tools/stages.py",
-    "common/tools/models.py",
-]
+LAB = "__init__ assignment cases course diagnose grade kit regions results sandbox symbols"
+TOOLS = [f"common/tools/lab/{name}.py" for name in LAB.split()]
+TOOLS += [f"common/tools/{name}" for name in ("grade", "setup.bash", "stages.py", "models.py", "options.py")]
 
 
 def sections(text):
@@ -153,18 +125,10 @@ def read_me(course, files, root):
         for task in course.tasks
     ]
     first = course.tasks[0].stage
-    return (
-        (root / "common/lab/README.template.md")
-        .read_text()
-        .format(
-            title=course.title,
-            text=f"\n{course.text.strip()}\n" if course.text.strip() else "",
-            tasks="\n".join(rows),
-            number=first[:2],
-            stage=first,
-            model=model_of(first, root),
-        )
-    )
+    text = f"\n{course.text.strip()}\n" if course.text.strip() else ""
+    words = {"title": course.title, "text": text, "tasks": "\n".join(rows)}
+    template = (root / "common/lab/README.template.md").read_text()
+    return template.format(number=first[:2], stage=first, model=model_of(first, root), **words)
 
 
 def copy_sources(root, stages, folder):

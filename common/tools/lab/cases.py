@@ -37,13 +37,8 @@ def launches(task, size, rng=None):
     if number <= "03":
         blocks = (1,) if number == "01" else (1, 2, 3, 4, 5)
         if rng:
-            return [
-                options(
-                    storage=rng.choice(["int8", "int32"]),
-                    thread_width=rng.choice([3, 4, 7, 8, 10, 12, 16]),
-                    block=rng.choice(blocks),
-                )
-            ]
+            storage, width = rng.choice(["int8", "int32"]), rng.choice([3, 4, 7, 8, 10, 12, 16])
+            return [options(storage=storage, thread_width=width, block=rng.choice(blocks))]
         return [
             options(storage="int32", thread_width=4, block=blocks[len(blocks) // 2]),
             options(storage="int8", thread_width=6, block=blocks[-1]),
@@ -78,36 +73,25 @@ def generators(task):
 def fresh(task, model, rng):
     """Problems that nobody can have the answers to: drawn for this call, awkward sizes among them."""
     if model == "majority":
-        sizes = [
-            rng.choice([1, 2]),
-            3,
-            rng.choice([5, 7, 11, 13, 17, 19, 23]),
-            rng.choice([29, 31, 33, 37, 63, 64, 65]),
-            rng.choice([47, 48, 49, 96, 97, 127, 128, 129]),
-        ]
+        some = [5, 7, 11, 13, 17, 19, 23], [29, 31, 33, 37, 63, 64, 65], [47, 48, 49, 96, 97, 127, 128, 129]
         return [
             Case(options(size=size, steps=rng.randint(1, 9), seed=rng.randrange(2**32)), launch)
-            for size in sizes
+            for size in (rng.choice(sizes) for sizes in ([1, 2], [3], *some))
             for launch in launches(task, size, rng)
         ]
-    replicas = [1, 2, 4] if task.stage[:2] == "07" else [1, 2, 3, 4, 5]
+
+    def problem(size, generator):
+        how = {"size": size, "sweeps": rng.randint(1, 7), "seed": rng.randrange(2**63), "generator": generator}
+        how |= {"temperature": round(rng.uniform(0.4, 5), 3), "samples": rng.choice([1, 2, 31, 33, 65])}
+        how |= {"replicas": rng.choice([1, 2, 4] if task.stage[:2] == "07" else [1, 2, 3, 4, 5])}
+        how |= {"samples_per_stream": rng.choice([1, 7, 32, 64]), "start": rng.choice(["random", "ordered"])}
+        return options(**how, ferromagnetic_fraction=round(rng.uniform(0, 1), 3))
+
+    def ranks(size):
+        return rng.choice([ranks for ranks in (1, 2, 3, 4) if ranks <= size // 2]) if task.stage[:2] == "08" else 1
+
     return [
-        Case(
-            options(
-                size=size,
-                sweeps=rng.randint(1, 7),
-                seed=rng.randrange(2**63),
-                generator=generator,
-                temperature=round(rng.uniform(0.4, 5), 3),
-                samples=rng.choice([1, 2, 31, 33, 65]),
-                replicas=rng.choice(replicas),
-                samples_per_stream=rng.choice([1, 7, 32, 64]),
-                start=rng.choice(["random", "ordered"]),
-                ferromagnetic_fraction=round(rng.uniform(0, 1), 3),
-            ),
-            launch,
-            rng.choice([ranks for ranks in (1, 2, 3, 4) if ranks <= size // 2]) if task.stage[:2] == "08" else 1,
-        )
+        Case(problem(size, generator), launch, ranks(size))
         for generator in generators(task)
         for size in rng.sample([4, 6, 8, 10, 12], 5 - len(generators(task)))
         for launch in launches(task, size, rng)
@@ -117,27 +101,11 @@ def fresh(task, model, rng):
 def small(task, model):
     """What a sanitizer can run in a second or two: lattices that no tile divides, one of them smaller than a tile."""
     if model == "majority":
-        return [
-            Case(options(size=size, steps=2, seed=7), launch) for size in (5, 19) for launch in launches(task, size)
-        ]
-    return [
-        Case(
-            options(
-                size=size,
-                sweeps=2,
-                seed=7,
-                generator=generator,
-                temperature=1.1,
-                samples=2,
-                replicas=2,
-                samples_per_stream=1,
-            ),
-            launch,
-        )
-        for generator in generators(task)
-        for size in (4, 6)
-        for launch in launches(task, size)
-    ]
+        problems = [{"size": size, "steps": 2, "seed": 7} for size in (5, 19)]
+    else:
+        usual = {"sweeps": 2, "seed": 7, "temperature": 1.1, "samples": 2, "replicas": 2, "samples_per_stream": 1}
+        problems = [usual | {"generator": name, "size": size} for name in generators(task) for size in (4, 6)]
+    return [Case(options(**problem), launch) for problem in problems for launch in launches(task, problem["size"])]
 
 
 def large(task, model, updates):
@@ -145,17 +113,9 @@ def large(task, model, updates):
     if model == "majority":
         return Case(options(size=8192, steps=updates, seed=7))
     multispin = task.stage[:2] >= "07"
-    size = 64 if multispin else 128
-    problem = options(
-        size=size,
-        sweeps=updates,
-        seed=7,
-        generator=generators(task)[0],
-        temperature=1.1,
-        samples=128 if multispin else 4,
-        replicas=4,
-    )
-    return Case(problem, launches(task, size)[0])
+    size, samples = (64, 128) if multispin else (128, 4)
+    problem = {"size": size, "sweeps": updates, "seed": 7, "generator": generators(task)[0], "temperature": 1.1}
+    return Case(options(**problem, samples=samples, replicas=4), launches(task, size)[0])
 
 
 def updates(case):

@@ -22,18 +22,8 @@ from pathlib import Path
 from stages import Failure
 
 # What a part of a result counts. A part that cannot be judged (no GPU) counts neither for nor against.
-WEIGHTS = {
-    "build": 0,
-    "forward": 2,
-    "reversed": 1,
-    "shuffled": 1,
-    "fresh": 1,
-    "races": 2,
-    "memory": 1,
-    "gpu": 1,
-    "sanitizer": 0,
-    "speed": 1,
-}
+WEIGHTS = {"build": 0, "forward": 2, "reversed": 1, "shuffled": 1, "fresh": 1, "races": 2, "memory": 1}
+WEIGHTS |= {"gpu": 1, "sanitizer": 0, "speed": 1}  # these take a GPU
 MARK = re.compile(r"^## (?P<number>\d+)\. (?P<title>.+)\n(?:<!-- code: (?P<files>.+) -->\n)?", re.MULTILINE)
 
 
@@ -80,10 +70,8 @@ def files_of(task, root):
     exercises = {int(mark["number"]): mark for mark in MARK.finditer((root / task.stage / "exercises.md").read_text())}
     asks = [number for number, mark in exercises.items() if mark["files"]]
     if task.exercise not in asks:
-        raise Failure(
-            f"{task.stage}, exercise {task.exercise}: no exercise that the checker can judge; "
-            + (f"these are {', '.join(map(str, asks))}" if asks else "the stage has none")
-        )
+        known = f"these are {', '.join(map(str, asks))}" if asks else "the stage has none"
+        raise Failure(f"{task.name}: no exercise that the checker can judge; {known}")
     names = exercises[task.exercise]["files"].split()
     files = [f"{task.stage}/{name}" if (root / task.stage / name).is_file() else name for name in names]
     for file in files:
@@ -92,48 +80,42 @@ def files_of(task, root):
     return files
 
 
-def expect(condition, where, key, value, allowed):
-    if not condition:
-        raise Failure(f"{where}: {key} is {value!r}; allowed is {allowed}")
-
-
 def course_from(table, where, root):
     """The course that a parsed TOML file describes. Failure, naming the key, if something in it makes no sense."""
 
+    def expect(condition, key, value, allowed):
+        if not condition:
+            raise Failure(f"{where}: {key} is {value!r}; allowed is {allowed}")
+
     def known(part, keys, name):
         for key in part:
-            expect(key in keys, where, f"a key of {name}", key, ", ".join(keys))
+            expect(key in keys, f"a key of {name}", key, ", ".join(keys))
+
+    def expect_number(key, value):
+        expect(type(value) in (int, float) and 0 <= value < 1e6, key, value, "a number from 0")
 
     known(table, ["title", "text", "task", "weights"], "the file")
     for key in ("title", "text"):
-        expect(isinstance(table.get(key, ""), str), where, key, table.get(key), "a text")
+        expect(isinstance(table.get(key, ""), str), key, table.get(key), "a text")
     tasks = table.get("task", [])
-    expect(
-        isinstance(tasks, list) and all(isinstance(task, dict) for task in tasks),
-        where,
-        "task",
-        tasks,
-        "a list of [[task]]",
-    )
-    result = []
+    are_tables = isinstance(tasks, list) and all(isinstance(task, dict) for task in tasks)
+    expect(are_tables, "task", tasks, "a list of [[task]]")
+    result, keys = [], ["stage", "exercise", "points", "due"]
     for task in tasks:
-        known(task, ["stage", "exercise", "points", "due"], "a task")
-        points, due, exercise = task.get("points", 10), task.get("due", ""), task.get("exercise")
-        expect(
-            isinstance(task.get("stage"), str), where, "stage", task.get("stage"), "a stage's number or name in quotes"
-        )
-        expect(type(points) in (int, float) and 0 <= points < 1e6, where, "points", points, "a number from 0")
-        expect(isinstance(due, str), where, "due", due, "a text")
-        expect(
-            exercise is None or (type(exercise) is int and exercise > 0), where, "exercise", exercise, "a number from 1"
-        )
-        result.append(Task(stage_called(task["stage"], root), exercise, points, due))
+        known(task, keys, "a task")
+        stage, exercise, points, due = (({"points": 10, "due": ""} | task).get(key) for key in keys)
+        expect(isinstance(stage, str), "stage", stage, "a stage's number or name in quotes")
+        expect_number("points", points)
+        expect(isinstance(due, str), "due", due, "a text")
+        is_number = type(exercise) is int and exercise > 0
+        expect(exercise is None or is_number, "exercise", exercise, "a number from 1")
+        result.append(Task(stage_called(stage, root), exercise, points, due))
         files_of(result[-1], root)
     weights = table.get("weights", {})
-    expect(isinstance(weights, dict), where, "weights", weights, "a table")
+    expect(isinstance(weights, dict), "weights", weights, "a table")
     known(weights, list(WEIGHTS), "weights")
     for name, weight in weights.items():
-        expect(type(weight) in (int, float) and 0 <= weight < 1e6, where, f"weight {name}", weight, "a number from 0")
+        expect_number(f"weight {name}", weight)
     return Course(result, table.get("title", "psFlip"), table.get("text", ""), WEIGHTS | weights)
 
 

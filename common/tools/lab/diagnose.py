@@ -12,8 +12,10 @@ KERNEL = re.compile(r"__global__\s+void\s+(?:__launch_bounds__\([^)]*\)\s*)?(\w+
 THREAD = r"block \((?P<block>[\d,]+)\) thread \((?P<thread>[\d,]+)\)"
 
 
-@dataclass(frozen=True)
-class Finding:
+@dataclass
+class Finding(Exception):
+    """What is wrong, and what to do next."""
+
     reason: str
     next_step: str = ""
 
@@ -40,7 +42,7 @@ class Source:
 
     def own_frame(self, stack):
         """The innermost frame of a stack that lies in the student's files."""
-        frames = [frame for frame in FRAME.finditer(stack)]
+        frames = list(FRAME.finditer(stack))
         own = [frame for frame in frames if frame["file"] in self.lines]
         return (own or frames or [None])[0]
 
@@ -55,23 +57,19 @@ class Source:
 def compiler(text, source):
     """The first error of a build, and how many there are."""
     errors = re.findall(r"^(\S+?):(\d+)(?::\d+)?: (?:fatal )?error: (.+)$", text, re.M)
-    errors += [
-        (file, line, message) for file, line, message in re.findall(r"^(\S+?)\((\d+)\): error: (.+)$", text, re.M)
-    ]
+    errors += re.findall(r"^(\S+?)\((\d+)\): error: (.+)$", text, re.M)
     if errors:
         file, line, message = errors[0]
         place = PLACE.search(f"{file}:{line}")
         where = source.place(place["file"], line) if place else f"{file}:{line}"
         more = f", and {len(errors) - 1} more error{'s' * (len(errors) > 2)}" if len(errors) > 1 else ""
-        return Finding(
-            f"it does not compile: {where}: {message}{more}", "mend the first error first; others may follow from it"
-        )
+        reason = f"it does not compile: {where}: {message}{more}"
+        return Finding(reason, "mend the first error first; others may follow from it")
     rewriter = re.search(r"^.*(rewrite_launches|update\.cu):.*$", text, re.M)
     undefined = re.search(r"undefined reference to [`'](?P<name>.+)'", text)
     if undefined:
-        return Finding(
-            f"it does not link: nothing defines {undefined['name']}", "write it, or keep make_simulation as it was"
-        )
+        reason = f"it does not link: nothing defines {undefined['name']}"
+        return Finding(reason, "write it, or keep make_simulation as it was")
     if rewriter:
         return Finding(f"it does not compile: {rewriter[0].strip()[-200:]}")
     return Finding("it does not build: " + (text.strip().splitlines() or ["no message"])[-1][:300])
@@ -80,20 +78,16 @@ def compiler(text, source):
 def race(text, source):
     """The first data race of a ThreadSanitizer report."""
     report = text[text.index("WARNING: ThreadSanitizer: data race") :]
-    stacks = re.split(
-        r"^  (?=(?:Previous |Atomic |\[failed)?(?:atomic )?(?:[wW]rite|[rR]ead) of size)", report, flags=re.M
-    )[1:3]
+    begin = r"^  (?=(?:Previous |Atomic |\[failed)?(?:atomic )?(?:[wW]rite|[rR]ead) of size)"
     found = []
-    for stack in stacks:
-        stack = re.split(r"\n\n", stack)[0]
+    for stack in re.split(begin, report, flags=re.M)[1:3]:
+        stack = stack.split("\n\n")[0]
         kind = "writes" if re.match(r"(Previous )?(atomic )?write", stack, re.I) else "reads"
         found.append((kind, source.own_frame(stack), source.kernel_line(stack)))
     if len(found) < 2 or not (found[0][1] and found[1][1]):
         lines = sorted({source.place(frame["file"], frame["line"]) for frame in FRAME.finditer(report)})
-        return Finding(
-            f"a race: {' and '.join(lines[:2]) or report.splitlines()[0]}",
-            "two threads touch the same place at once, and one of them writes",
-        )
+        reason = f"a race: {' and '.join(lines[:2]) or report.splitlines()[0]}"
+        return Finding(reason, "two threads touch the same place at once, and one of them writes")
     if found[0][0] == "reads":  # the one that writes first
         found.reverse()
     (_, write, write_in), (other, access, access_in) = found
@@ -107,9 +101,8 @@ def race(text, source):
         return Finding(reason, "two threads own the same place: is an index swapped, or a row of the tile too short?")
     shared = re.search(r"^  Location is (global|heap block.*\n(.*\n){0,9}?.*launch_kernel)", report, re.M)
     if not shared:
-        return Finding(
-            reason, "device memory: no barrier keeps blocks apart. Write to another array than the one that is read"
-        )
+        step = "device memory: no barrier keeps blocks apart. Write to another array than the one that is read"
+        return Finding(reason, step)
     return Finding(reason, barrier_for(write_in, access_in, source.barriers(write["file"])))
 
 
@@ -137,9 +130,8 @@ def memory(text, source):
         frame = source.own_frame(text[ub.end() :])
         if frame and not (place and place["file"] in source.lines):
             where = source.place(frame["file"], frame["line"])
-        return Finding(
-            f"{where}: {ub['what']}", "which values can the index take, for the first thread and for the last?"
-        )
+        step = "which values can the index take, for the first thread and for the last?"
+        return Finding(f"{where}: {ub['what']}", step)
     if not asan:
         return None
     kinds = {
@@ -154,19 +146,15 @@ def memory(text, source):
     where = source.place(frame["file"], frame["line"]) if frame else "somewhere"
     does = {"READ": "reads", "WRITE": "writes"}.get(access["kind"] if access else "", "touches")
     size = f" {access['size']} bytes" if access else ""
-    return Finding(
-        f"{where} {does}{size} {kinds.get(asan['kind'], asan['kind'])}",
-        "which index is too large (or negative), and for which thread? Print it, or stop at it",
-    )
+    step = "which index is too large (or negative), and for which thread? Print it, or stop at it"
+    return Finding(f"{where} {does}{size} {kinds.get(asan['kind'], asan['kind'])}", step)
 
 
 def ended(run, source, doing):
     """Why a program did not end as it should; None if it did, with code 0 or the 1 of a failed test."""
     if run.timed_out:
-        return Finding(
-            f"{doing} did not end within {run.seconds:.0f} s",
-            "is there a loop without end, in the kernel or around it?",
-        )
+        step = "is there a loop without end, in the kernel or around it?"
+        return Finding(f"{doing} did not end within {run.seconds:.0f} s", step)
     if "WARNING: ThreadSanitizer: data race" in run.stderr:
         return race(run.stderr, source)
     if "AddressSanitizer:" in run.stderr or ": runtime error: " in run.stderr:
@@ -174,30 +162,23 @@ def ended(run, source, doing):
     places = [source.place(match["file"], match["line"]) for match in PLACE.finditer(run.stderr)]
     if "deadlock in" in run.stderr:
         where = ", ".join(dict.fromkeys(places)) or "a barrier"
-        return Finding(
-            f"a deadlock: threads of a block wait at {where}, and the others never come",
-            "all threads of a block must reach the same __syncthreads(): none inside a condition, no return before it",
-        )
+        reason = f"a deadlock: threads of a block wait at {where}, and the others never come"
+        step = "all threads of a block must reach the same __syncthreads()"
+        return Finding(reason, f"{step}: none inside a condition, no return before it")
     barrier = re.search(rf"{THREAD} (?P<what>(waits|comes|shuffles|calls|asks)[^\n]*)", run.stderr)
     if barrier:
-        return Finding(
-            f"thread ({barrier['thread']}) of block ({barrier['block']}) {barrier['what']}"
-            + (f" ({' and '.join(dict.fromkeys(places))})" if places else ""),
-            "all threads of a block must come to the same barrier",
-        )
-    crash = re.search(
-        r"^crash: (?P<who>host code|block .*?) touched (?P<address>0x\w+)(?P<rest>[^\n]*)", run.stderr, re.M
-    )
+        reason = f"thread ({barrier['thread']}) of block ({barrier['block']}) {barrier['what']}"
+        reason += f" ({' and '.join(dict.fromkeys(places))})" if places else ""
+        return Finding(reason, "all threads of a block must come to the same barrier")
+    touched = r"^crash: (?P<who>host code|block .*?) touched (?P<address>0x\w+)(?P<rest>[^\n]*)"
+    crash = re.search(touched, run.stderr, re.M)
     if crash:
         if crash["who"] == "host code":
-            return Finding(
-                "host code touches device memory", "copy it with cudaMemcpy; only kernels may use device pointers"
-            )
+            step = "copy it with cudaMemcpy; only kernels may use device pointers"
+            return Finding("host code touches device memory", step)
         where = crash["rest"].strip(", ") or "what is no array"
-        return Finding(
-            f"{crash['who']} touched memory {where}",
-            "which index is too large (or negative)? The part 'memory' names the line",
-        )
+        step = "which index is too large (or negative)? The part 'memory' names the line"
+        return Finding(f"{crash['who']} touched memory {where}", step)
     if run.code in (0, 1) and not run.signal:
         return None
     if "terminate called" in run.stderr or "what():" in run.stderr:
@@ -248,15 +229,10 @@ def where(message, trace):
 def compute_sanitizer(run, source, tool):
     """The first complaint of compute-sanitizer."""
     lines = [line.lstrip("= ").strip() for line in (run.stdout + run.stderr).splitlines() if line.startswith("=====")]
-    said = [
-        line
-        for line in lines
-        if line and not line.startswith(("COMPUTE-SANITIZER", "Saved host", "Host Frame", "ERROR"))
-    ]
-    places = [
-        source.place(match["file"], match["line"])
-        for match in re.finditer(r"(?P<file>\d\d_\w+/\w+\.cuh?|update\.cu):(?P<line>\d+)", "\n".join(lines))
-    ]
+    other = ("COMPUTE-SANITIZER", "Saved host", "Host Frame", "ERROR")
+    said = [line for line in lines if line and not line.startswith(other)]
+    found = re.findall(r"(\d\d_\w+/\w+\.cuh?|update\.cu):(\d+)", "\n".join(lines))
+    places = [source.place(*place) for place in found]
     at = f" at {', '.join(dict.fromkeys(places))}" if places else ""
     if run.timed_out:
         return Finding(f"compute-sanitizer {tool} did not end within {run.seconds:.0f} s")

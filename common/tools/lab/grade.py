@@ -16,11 +16,10 @@ import subprocess
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from stages import progress
-
 from lab import cases, diagnose, sandbox, symbols
 from lab.course import WEIGHTS, Task
 from lab.diagnose import Finding, Source
+from stages import gpu_is_visible, progress
 
 # What is judged, in this order. The last three need a GPU.
 PARTS = ("build", "forward", "reversed", "shuffled", "fresh", "races", "memory", "gpu", "sanitizer", "speed")
@@ -70,12 +69,6 @@ class Result:
 
 class Tampering(Exception):
     """The submission wrote where it has no business."""
-
-
-class Failed(Exception):
-    def __init__(self, finding):
-        super().__init__(finding.reason)
-        self.finding = finding
 
 
 class NotHere(Exception):
@@ -150,20 +143,15 @@ class Judge:
 
     def judge(self, name):
         try:
-            if name in SCHEDULES:
-                said = self.tests("plain", "cpu", {"PSFLIP_SCHEDULE": name})
-            else:
-                said = getattr(self, name)()
-            if isinstance(said, Part):
-                return said
-            return Part(name, True, said)
-        except Failed as failure:
-            return Part(name, False, failure.finding.reason, failure.finding.next_step)
+            in_order = name in SCHEDULES
+            said = self.tests("plain", "cpu", {"PSFLIP_SCHEDULE": name}) if in_order else getattr(self, name)()
+            return said if isinstance(said, Part) else Part(name, True, said)
+        except Finding as finding:
+            return Part(name, False, finding.reason, finding.next_step)
         except Tampering as error:
             self.tampered = True
-            return Part(
-                name, False, f"the code wrote outside its folder: {error}", "a kernel writes to its arrays only"
-            )
+            reason = f"the code wrote outside its folder: {error}"
+            return Part(name, False, reason, "a kernel writes to its arrays only")
         except NotHere as reason:
             return Part(name, None, str(reason))
 
@@ -179,9 +167,9 @@ class Judge:
         self.kit.put(self.files)
         run = self.kit.build(build, self.task.stage, BUILD_SECONDS)
         if run.timed_out:
-            raise Failed(Finding(f"compiling it takes more than {BUILD_SECONDS} s", "fewer templates, less unrolling"))
+            raise Finding(f"compiling it takes more than {BUILD_SECONDS} s", "fewer templates, less unrolling")
         if run.code != 0:
-            raise Failed(diagnose.compiler(run.stdout + run.stderr, self.source))
+            raise diagnose.compiler(run.stdout + run.stderr, self.source)
 
     def refuse_tricks(self, build):
         objects = self.kit.objects(build, self.task.stage)
@@ -189,11 +177,10 @@ class Judge:
         stage_00 = str(self.kit.tree / "00_cpu_reference")
         read = sorted(path for path in self.kit.dependencies(build, self.task.stage) if path.startswith(stage_00))
         if read:
-            trick = (
-                f"the code includes {Path(read[0]).relative_to(self.kit.tree)}: stage 00 is what it is compared with"
-            )
+            included = Path(read[0]).relative_to(self.kit.tree)
+            trick = f"the code includes {included}: stage 00 is what it is compared with"
         if trick:
-            raise Failed(Finding(trick, "a submission is a kernel and what launches it; take everything else out"))
+            raise Finding(trick, "a submission is a kernel and what launches it; take everything else out")
 
     # ---- running
 
@@ -213,14 +200,11 @@ class Judge:
         program = self.kit.program(build, self.task.stage, f"{self.model}_test")
         spared = ":".join(f"*{name}*" for name in SPARED)
         ranks = cases.with_ranks(cases.ranks_of_test(self.task, environ.get("PSFLIP_SCHEDULE")))
-        run = self.run(
-            [*ranks, program, f"--gtest_filter=*/{platform}-{spared}", f"--gtest_output=json:{report}"],
-            environ,
-            wanted=[report],
-        )
+        command = [*ranks, program, f"--gtest_filter=*/{platform}-{spared}", f"--gtest_output=json:{report}"]
+        run = self.run(command, environ, wanted=[report])
         finding = diagnose.ended(run, self.source, "the test")
         if finding:
-            raise Failed(finding)
+            raise finding
         expected = expected_tests(self.kit.tree, self.model, platform)
         try:
             done = {
@@ -229,34 +213,25 @@ class Judge:
                 for test in suite["testsuite"]
             }
         except (KeyError, TypeError, ValueError):
-            raise Failed(
-                Finding(
-                    f"the test ended before it was done (exit code {run.code}), and reported nothing",
-                    "the code must not end the program",
-                )
+            raise Finding(
+                f"the test ended before it was done (exit code {run.code}), and reported nothing",
+                "the code must not end the program",
             ) from None
         failed = {name: test for name, test in done.items() if test.get("failures")}
         if failed:
             # The one that compares after the fewest steps says most about what is wrong.
-            name, test = min(
-                failed.items(),
-                key=lambda item: (
-                    "spins are wrong" not in str(item[1]["failures"]),
-                    ".AgreesForEveryLaunch" not in item[0],
-                ),
-            )
+            def rank(item):
+                return "spins are wrong" not in str(item[1]["failures"]), ".AgreesForEveryLaunch" not in item[0]
+
+            name, test = min(failed.items(), key=rank)
             finding = diagnose.wrong_bits([failure["failure"] for failure in test["failures"]])
             short = name.split(".")[-1].split("/")[0]
-            raise Failed(
-                Finding(f"{len(failed)} of {len(expected)} tests fail; {short}: {finding.reason}", finding.next_step)
-            )
+            raise Finding(f"{len(failed)} of {len(expected)} tests fail; {short}: {finding.reason}", finding.next_step)
         missing = [name for name in expected if done.get(name, {}).get("result") != "COMPLETED"]
         if missing or run.code != 0:
-            raise Failed(
-                Finding(
-                    f"the test ended before it was done: {len(missing)} of {len(expected)} tests are missing",
-                    "the code must not end the program, nor a test",
-                )
+            raise Finding(
+                f"the test ended before it was done: {len(missing)} of {len(expected)} tests are missing",
+                "the code must not end the program, nor a test",
             )
         return f"{len(expected)} tests agree with stage 00 bit for bit"
 
@@ -272,13 +247,11 @@ class Judge:
                 continue
             reason = f"{case}: the final state is {found}, stage 00 has {expected} (order of threads: {schedule})"
             if self.hash("plain", case, {"PSFLIP_SCHEDULE": schedule}) == expected:
-                raise Failed(
-                    Finding(
-                        reason + "; right only if every stream is done at once",
-                        "what uses a result must wait for it: an event, or a synchronisation",
-                    )
+                raise Finding(
+                    reason + "; right only if every stream is done at once",
+                    "what uses a result must wait for it: an event, or a synchronisation",
                 )
-            raise Failed(Finding(reason, f"{self.model} with these options shows it again"))
+            raise Finding(reason, f"{self.model} with these options shows it again")
         return f"{len(drawn)} problems drawn for this call end in the states of stage 00"
 
     def hash(self, build, case, environ):
@@ -286,17 +259,15 @@ class Judge:
         run = self.run(case.command(program, "--device", "cpu", "--json"), environ)
         finding = diagnose.ended(run, self.source, f"the program ({case})")
         if finding:
-            raise Failed(finding)
+            raise finding
         if run.code != 0:
-            raise Failed(Finding(f"the program ({case}) ended with exit code {run.code}: {run.stderr.strip()[-300:]}"))
+            raise Finding(f"the program ({case}) ended with exit code {run.code}: {run.stderr.strip()[-300:]}")
         try:
             return str(json.loads(run.stdout)["hash"])
         except (KeyError, TypeError, ValueError):
-            raise Failed(
-                Finding(
-                    f"the program ({case}) printed something that is not its report: {run.stdout.strip()[:80]!r}",
-                    "take your own output out",
-                )
+            raise Finding(
+                f"the program ({case}) printed something that is not its report: {run.stdout.strip()[:80]!r}",
+                "take your own output out",
             ) from None
 
     def reference_hash(self, case):
@@ -327,10 +298,7 @@ class Judge:
         return self.tests("gpu", "gpu", {})
 
     def expect_gpu(self):
-        if (
-            not shutil.which("nvidia-smi")
-            or "GPU 0" not in subprocess.run(["nvidia-smi", "-L"], capture_output=True, text=True).stdout
-        ):
+        if not gpu_is_visible():
             raise NotHere("no GPU here")
         if not shutil.which("nvcc"):
             raise NotHere("no nvcc here: put the CUDA toolkit's bin folder on the PATH")
@@ -344,20 +312,10 @@ class Judge:
         program = self.kit.program("gpu", self.task.stage, self.model)
         for tool in TOOLS:
             for case in cases.small(self.task, self.model):
-                run = self.run(
-                    [
-                        checker,
-                        "--tool",
-                        tool,
-                        "--error-exitcode",
-                        "99",
-                        "--print-limit",
-                        "1",
-                        *case.command(program, "--device", "gpu", "--json"),
-                    ]
-                )
+                checked = [checker, "--tool", tool, "--error-exitcode", "99", "--print-limit", "1"]
+                run = self.run([*checked, *case.command(program, "--device", "gpu", "--json")])
                 if run.code != 0:
-                    raise Failed(diagnose.compute_sanitizer(run, self.source, tool))
+                    raise diagnose.compute_sanitizer(run, self.source, tool)
         return f"compute-sanitizer finds nothing ({', '.join(TOOLS)})"
 
     def speed(self):
@@ -374,9 +332,7 @@ class Judge:
         ratio = theirs / own
         reason = f"{own:.3g} ps {self.unit}, {ratio:.2f} times as fast as the reference ({theirs:.3g} ps)"
         if ratio < LEAST_SPEED:
-            raise Failed(
-                Finding(reason, "which neighbours in memory do neighbouring threads read? How many bytes move?")
-            )
+            raise Finding(reason, "which neighbours in memory do neighbouring threads read? How many bytes move?")
         return Part("speed", True, reason, share=min(1, ratio / FULL_SPEED))
 
     @property
@@ -403,8 +359,8 @@ class Judge:
 
     def times_of_update(self, programs, updates):
         """Picoseconds a site of one update of a large lattice, for each program. Two of its runs differ by so many
-        updates, and are timed from outside, so that no clock within the program counts; the programs take turns, so that
-        a clock that changes meets all of them."""
+        updates, and are timed from outside, so that no clock within the program counts; the programs take turns, so
+        that a clock that changes meets all of them."""
         short, long = {program: [] for program in programs}, {program: [] for program in programs}
         for _ in range(3):
             for program in programs:
@@ -417,16 +373,15 @@ class Judge:
         run = self.run(cases.large(self.task, self.model, updates).command(program, "--device", "gpu", "--json"))
         finding = diagnose.ended(run, self.source, "the timed program")
         if finding or run.code != 0:
-            raise Failed(finding or Finding(f"the timed program ended with exit code {run.code}"))
+            raise finding or Finding(f"the timed program ended with exit code {run.code}")
         return run.seconds
 
 
 def expected_tests(tree, model, platform):
     """The names that Google Test gives to the tests of a model on a platform, from the source of the test."""
     text = next((tree / "common" / model).rglob("test.cpp")).read_text()
-    prefixes = dict(
-        (fixture, prefix) for prefix, fixture in re.findall(r"INSTANTIATE_TEST_SUITE_P\((\w+),\s*(\w+),", text)
-    )
+    suites = re.findall(r"INSTANTIATE_TEST_SUITE_P\((\w+),\s*(\w+),", text)
+    prefixes = {fixture: prefix for prefix, fixture in suites}
     return [
         f"{prefixes[fixture]}/{fixture}.{name}/{platform}"
         for fixture, name in re.findall(r"^TEST_P\((\w+),\s*(\w+)\)", text, re.MULTILINE)

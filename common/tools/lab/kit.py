@@ -8,11 +8,10 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from stages import Failure
-
 from lab import cases, sandbox
 from lab.assignment import copy_sources, model_of, sources_of, update_file
 from lab.course import stages_in
+from stages import Failure
 
 # Builds for the CPU path. What a sanitizer looks at is compiled without optimisation: sooner done, and exact lines.
 CPU = ["-DPSFLIP_CUDA=OFF"]
@@ -64,16 +63,12 @@ class Kit:
         wanted = "\n".join([*BUILDS[build], str(self.tree), *self.stages])
         if stamp.is_file() and stamp.read_text().startswith(wanted):
             return
-        done = subprocess.run(
-            ["cmake", "--fresh", "-G", "Ninja", "-S", self.tree, "-B", folder, *BUILDS[build]],
-            capture_output=True,
-            text=True,
-        )
+        command = ["cmake", "--fresh", "-G", "Ninja", "-S", self.tree, "-B", folder, *BUILDS[build]]
+        done = subprocess.run(command, capture_output=True, text=True)
         if done.returncode != 0:
-            reason = re.search(r"CMake Error.*?\n\s*(?P<text>\S.*?)\n", done.stderr, re.DOTALL)
-            raise Failure(
-                f"CMake cannot configure the build: {reason['text'] if reason else done.stderr.strip()[-300:]}"
-            )
+            found = re.search(r"CMake Error.*?\n\s*(?P<text>\S.*?)\n", done.stderr, re.DOTALL)
+            reason = found["text"] if found else done.stderr.strip()[-300:]
+            raise Failure(f"CMake cannot configure the build: {reason}")
         left_out = re.findall(r"psFlip: stage (\d\d) (left out .*)", done.stdout)
         stamp.write_text("\n".join([wanted, *(" ".join(line) for line in left_out)]))
 
@@ -106,10 +101,8 @@ class Kit:
         done = self.ninja(build, "-k", "0", *objects, *self.targets(build, stage)[2:])
         if done.returncode != 0 and not any(name in done.stdout for name in files):
             error = re.search(r"^\S+: (fatal )?error: .*$", done.stdout, re.MULTILINE)
-            raise Failure(
-                f"psFlip's own part does not build here: {error[0] if error else done.stdout.strip()[-300:]}; "
-                f"ninja -C {folder} says more"
-            )
+            reason = error[0] if error else done.stdout.strip()[-300:]
+            raise Failure(f"psFlip's own part does not build here: {reason}; ninja -C {folder} says more")
         self.prepared.add((build, stage, *files))
 
     def ninja(self, build, *options):
@@ -119,12 +112,8 @@ class Kit:
         """Builds a stage's programs with the files that were put. Returns the sandbox's Run."""
         home = self.folder / "home"
         home.mkdir(exist_ok=True)
-        return sandbox.run(
-            ["ninja", "-C", self.folder / build, "-k", "0", *self.targets(build, stage)],
-            seconds=seconds,
-            cwd=home,
-            file_bytes=1 << 30,
-        )
+        command = ["ninja", "-C", self.folder / build, "-k", "0", *self.targets(build, stage)]
+        return sandbox.run(command, seconds=seconds, cwd=home, file_bytes=1 << 30)
 
     def places(self, build, files):
         """Where the compilers find these sources: as they are, and rewritten for the CPU."""

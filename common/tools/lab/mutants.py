@@ -11,7 +11,6 @@ stage's update.cu:
 A patch that no longer fits its update.cu is an error: so mutants cannot drift away from the solution.
 """
 
-import argparse
 import os
 import queue
 import re
@@ -21,13 +20,13 @@ import threading
 from dataclasses import dataclass
 from pathlib import Path
 
-from models import MAJORITY, MODELS
-from stages import ROOT, Failure, progress, refuse
-from table import as_markdown
-
 from lab.grade import PARTS, grade_update
 from lab.kit import Kit
 from lab.regions import starter
+from models import MAJORITY, MODELS
+from options import Parser, adder
+from stages import ROOT, Failure, progress
+from table import as_markdown
 
 FOLDER = "common/lab/mutants"
 GUIDE = "common/lab/INSTRUCTOR.md"
@@ -58,10 +57,8 @@ def read_mutant(path, root=ROOT):
     values = {key: [] for key in KEYS + OPTIONAL}
     for line in filter(None, path.read_text().split("\n--- ", 1)[0].splitlines()):
         key, colon, value = line.partition(":")
-        expect(
-            colon and key in values and value.strip(),
-            f"'{line}': a line before the diff is 'Key: value' with one of {', '.join(values)}",
-        )
+        form = f"a line before the diff is 'Key: value' with one of {', '.join(values)}"
+        expect(colon and key in values and value.strip(), f"'{line}': {form}")
         values[key].append(value.strip())
     for key in KEYS:
         expect(len(values[key]) == 1, f"it takes one line '{key}: ...', not {len(values[key])}")
@@ -204,22 +201,17 @@ def filled(text, mutants, verdicts):
 
 
 def option_parser():
-    parser = argparse.ArgumentParser(
+    parser = Parser(
+        as_written=False,
         prog="common/tools/mutants",
         description="Proves the checker: every starter compiles and fails, every solution passes, and every wrong "
         f"kernel of {FOLDER} is rejected for the right reason. Then fills the table of {GUIDE}.",
-        allow_abbrev=False,
     )
-    parser.error = refuse
-    parser.add_argument("names", nargs="*", metavar="MUTANT", help="only these, and fill no table (all of them)")
+    add = adder(parser)
+    add("names", "MUTANT", "only these, and fill no table (all of them)", nargs="*")
     parser.add_argument("--check", action="store_true", help="change nothing; exit code 1 if the table is stale, too")
-    parser.add_argument(
-        "--build-dir",
-        type=Path,
-        default=ROOT / "build-lab",
-        metavar="DIR",
-        help="what is compiled once: the 2D model's here, the 3D one's in DIR-3d (build-lab)",
-    )
+    where = "what is compiled once: the 2D model's here, the 3D one's in DIR-3d (build-lab)"
+    add("--build-dir", "DIR", where, Path, default=ROOT / "build-lab")
     parser.add_argument("--list", action="store_true", help="only list them")
     return parser
 

@@ -51,7 +51,7 @@ def run(command, *, seconds, environ=None, wanted=(), cwd=None, file_bytes=MOST_
     wall-clock time; its threads may work four times as long on each processor. `wanted`: files that it may write there,
     and that are read."""
     folder = str(cwd) if cwd else tempfile.mkdtemp(prefix="psflip-lab-")
-    outputs = [tempfile.TemporaryFile() for _ in range(2)]
+    outputs = [tempfile.TemporaryFile() for _ in range(2)]  # noqa: SIM115
 
     def limit():
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -61,16 +61,9 @@ def run(command, *, seconds, environ=None, wanted=(), cwd=None, file_bytes=MOST_
 
     start, timed_out = time.monotonic(), False
     try:
-        process = subprocess.Popen(
-            [str(part) for part in command],
-            cwd=folder,
-            stdin=subprocess.DEVNULL,
-            stdout=outputs[0],
-            stderr=outputs[1],
-            env=environment(folder, **(environ or {})),
-            start_new_session=True,
-            preexec_fn=limit,
-        )
+        files = dict(zip(("stdin", "stdout", "stderr"), (subprocess.DEVNULL, *outputs)))
+        own = {"cwd": folder, "env": environment(folder, **(environ or {})), "start_new_session": True}
+        process = subprocess.Popen([str(part) for part in command], preexec_fn=limit, **own, **files)
         try:
             process.wait(seconds)
         except subprocess.TimeoutExpired:
@@ -82,11 +75,9 @@ def run(command, *, seconds, environ=None, wanted=(), cwd=None, file_bytes=MOST_
         for output in outputs:
             output.seek(0)
             texts.append(output.read(MOST_TEXT).decode(errors="replace"))
-        paths = [Path(folder, name) for name in wanted]
-        files = {
-            path.name: path.read_text(errors="replace") for path in paths if path.is_file() and not path.is_symlink()
-        }
-        return Run(process.returncode, timed_out, elapsed, *texts, files)
+        paths = [path for path in (Path(folder, name) for name in wanted) if path.is_file() and not path.is_symlink()]
+        left = {path.name: path.read_text(errors="replace") for path in paths}
+        return Run(process.returncode, timed_out, elapsed, *texts, left)
     finally:
         for output in outputs:
             output.close()

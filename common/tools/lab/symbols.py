@@ -27,13 +27,8 @@ RULES = {meaning: re.compile(rf"({names})(\(.*\)( const)?)?") for meaning, names
 
 def symbols_of(folder, objects):
     """(type as nm has it, name) of every symbol that is not local to its file."""
-    done = subprocess.run(
-        ["nm", "--extern-only", "--demangle", "--no-sort", *objects],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    command = ["nm", "--extern-only", "--demangle", "--no-sort", *objects]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
     for line in done.stdout.splitlines():
         match = re.fullmatch(r"(?:[0-9a-f]+)? +(\w) (.+)", line)
         if match:

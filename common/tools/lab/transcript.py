@@ -4,7 +4,6 @@ The student's work is played: first the starter, then the solution without its b
 The commands are run and their output is kept, so the page cannot promise what the checker does not do.
 """
 
-import argparse
 import difflib
 import re
 import shutil
@@ -12,9 +11,9 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from stages import ROOT, Failure, refuse
-
 from lab.mutants import apply, read_mutant
+from options import Parser, adder
+from stages import ROOT, Failure
 
 FILE = "common/lab/transcript.txt"
 STAGE = "03_shared_memory"
@@ -39,17 +38,8 @@ class Student:
 
     def check(self):
         # In an assignment of its own ./check would compile for minutes what the course's tree has compiled already.
-        self.run(
-            "./check",
-            self.folder / "stage03/check",
-            "--no-install",
-            "--reference",
-            ROOT,
-            "--build-dir",
-            self.kit,
-            "--only",
-            PARTS,
-        )
+        own = "--no-install", "--reference", ROOT, "--build-dir", self.kit, "--only", PARTS
+        self.run("./check", self.folder / "stage03/check", *own)
 
     def write(self, update):
         shutil.copy(update, self.folder / "stage03" / STAGE / "update.cu")
@@ -83,14 +73,9 @@ def comparable(text):
 
 
 def main(arguments):
-    parser = argparse.ArgumentParser(
-        prog="common/tools/transcript", allow_abbrev=False, description=f"Plays a student's path and writes {FILE}."
-    )
-    parser.error = refuse
+    parser = Parser(prog="common/tools/transcript", description=f"Plays a student's path and writes {FILE}.")
     parser.add_argument("--check", action="store_true", help="change nothing; exit code 1 if the file is stale")
-    parser.add_argument(
-        "--build-dir", type=Path, default=ROOT / "build-lab", help="what is compiled once (build-lab)", metavar="DIR"
-    )
+    adder(parser)("--build-dir", "DIR", "what is compiled once (build-lab)", Path, default=ROOT / "build-lab")
     options = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory(prefix="psflip-student-") as folder:
         new = play(Path(folder), options.build_dir.resolve())

@@ -1,25 +1,24 @@
 """Measures the stages and makes the comparison out of it: which launches are tried, what is timed, what is compared."""
 
-import datetime
 import math
 
 import build
 import stages
 from models import KERNEL_GENERATORS, MAJORITY, plain_generator
+from options import expect_stages
+from results import begin_result
 from stages import REFERENCE, Failure, as_words, progress, run_benchmark
 
 
 def chosen_stages(model, options, usual=None):
-    """Stage 00, and those to be compared with it: what is wished, else those with these numbers, else all. A comparison
-    asks for what it needs when it needs it; who names the usual ones gets all of them built."""
+    """The reference, and those to be compared with it: what is wished, else those with these numbers, else all. A
+    comparison asks for what it needs when it needs it; who names the usual ones gets all of them built."""
     builder = options.builder
     found = [stage for stage in stages.course(builder.folder, model) if is_there(builder, stage)]
     numbers = [stage.number for stage in found]
     if REFERENCE not in numbers:
         raise Failure(f"stage {REFERENCE} is not built in {builder.folder}; common/run builds it")
-    for wished in options.stages or []:
-        if wished not in numbers:
-            raise Failure(f"--stages {wished}: there is no such stage; there are {', '.join(numbers)}")
+    expect_stages(options.stages, numbers)
     wished = options.stages or usual or numbers
     chosen = [stage for stage in found if stage.number in [REFERENCE, *wished]]
     if usual:
@@ -48,15 +47,9 @@ def probe(stage, options, **more):
     offered = []
     for left_out in ("kernel", "indexing"):  # a stage refuses the one that it does not have
         rows = {name: list(values) for name, values in model.rows.items() if name != left_out} | more
-        report = run_benchmark(
-            stage,
-            what=f"{model.dimensions}D, stage {stage.number}: what it has",
-            device=options.device,
-            quick=True,
-            repetitions=1,
-            **model.smallest,
-            **rows,
-        )
+        what = f"{model.dimensions}D, stage {stage.number}: what it has"
+        how = {"what": what, "device": options.device, "quick": True, "repetitions": 1}
+        report = run_benchmark(stage, **how, **model.smallest, **rows)
         for launch in report.launches:
             if not launch.refused:
                 values = {name: launch.values[name] for name in model.rows}
@@ -74,11 +67,13 @@ def has_generators(offered):
     return len({values.get("generator") for values, _ in offered}) > 1
 
 
-def fill_defaults(model, options, platform):
-    """Everything that the user left open, and the problem as it is to be run."""
+def fill_defaults(model, options, platform, **usual):
+    """Everything that the user left open, and the problem as it is to be run. `usual`: of a tool, which come first."""
     for name, (on_gpu, on_cpu) in model.defaults.items():
+        usual.setdefault(name, on_gpu if platform == "gpu" else on_cpu)
+    for name, value in usual.items():
         if getattr(options, name) is None:
-            setattr(options, name, on_gpu if platform == "gpu" else on_cpu)
+            setattr(options, name, value)
     problem = {name: getattr(options, name) for name in model.problem}
     return problem | {"seed": options.seed}
 
@@ -91,27 +86,26 @@ def measure_reference(stage, problem, repetitions, what=""):
     launch = report.launches[0]
     if launch.wrong or launch.refused:
         raise Failure(f"{stage.name}: {launch.wrong or launch.refused}")
-    if stage.model is MAJORITY:  # stage 00 stores as it likes, and only its bytes say how
+    if stage.model is MAJORITY:  # the reference stores as it likes, and only its bytes say how
         launch.values["storage"] = {2: "int8", 8: "int32"}[int(launch.bytes)]
     return report, launch
 
 
-# Stage 00 is slow, and its streams of MT19937 take 5000 bytes a site.
+# The reference is slow, and its streams of MT19937 take 5000 bytes a site.
 CHECK_SIZE = 64
 
 
 def to_be_checked(problem):
-    """The problem, or one like it that stage 00 can do with any generator in a second."""
+    """The problem, or one like it that the reference can do with any generator in a second."""
     return problem | {"size": min(problem["size"], CHECK_SIZE), "samples": 1}
 
 
 def wrong_bits(reference, stage, problem, options, values):
-    """Runs stage 00 and a stage's launches with these values, one generator among them. What is wrong, a line each."""
+    """Runs the reference and a stage's launches with these values, one generator among them. What is wrong, if so."""
     generator = values["generator"]
     what = f"comparing the bits of stage {stage.number}, {generator}, at L = {problem['size']}"
-    expected = run_benchmark(reference, what=what, copy=False, repetitions=1, generator=generator, **problem).launches[
-        0
-    ]
+    report = run_benchmark(reference, what=what, copy=False, repetitions=1, generator=generator, **problem)
+    expected = report.launches[0]
     if expected.wrong or expected.refused:
         raise Failure(f"{reference.name}: {expected.wrong or expected.refused}")
     settings = problem | values | {"repetitions": 1, "expect": expected.hash}
@@ -145,7 +139,7 @@ def make_row(stage, report, launch, tried, problem):
         "factor_before": None,
         "factor_reference": None,
         "hash": launch.hash,
-        "bits_compared_at": None,  # the problem's changes for a comparison with stage 00, if that was not this one
+        "bits_compared_at": None,  # the problem's changes for a comparison with the reference, if that was not this one
         "bits_agree": not launch.wrong,
         "wrong": launch.wrong,
         "shapes_tried": sum(not other.refused for other in tried),
@@ -154,7 +148,7 @@ def make_row(stage, report, launch, tried, problem):
 
 
 def fill_factors(model, rows, ladders):
-    """How much faster, per spin, than stage 00, and than the row before, or with ladders the one before in its own."""
+    """How much faster, per spin, than the reference, and than the row before, or with ladders the one in its own."""
     reference = before = rows[0]
     for row in rows[1:]:
         if ladders and row[model.row] != before[model.row]:
@@ -205,9 +199,8 @@ class Comparison:
         if not options.stages and not options.all:
             for stage in [stage for stage in self.others if stage.number in model.apart]:
                 self.others.remove(stage)
-                self.left_out.append(
-                    f"{stage.number}, {model.apart[stage.number]}; --stages {stage.number} asks for it"
-                )
+                why = f"{model.apart[stage.number]}; --stages {stage.number} asks for it"
+                self.left_out.append(f"{stage.number}, {why}")
 
     def groups(self):
         """What is to be built together, in the order in which it is needed: first what a first row and the platform
@@ -215,11 +208,9 @@ class Comparison:
         share = max(2, build.cores() // 4)
         parts = [[self.reference, *self.others[:1]]]
         parts += [self.others[i : i + share] for i in range(1, len(self.others), share)]
+        what = f"{self.model.dimensions}D stage"
         return [
-            (
-                f"{self.model.dimensions}D {'stages' if len(part) > 1 else 'stage'} {', '.join(s.number for s in part)}",
-                [stage.target for stage in part],
-            )
+            (f"{what}{'s' * (len(part) > 1)} {', '.join(s.number for s in part)}", [stage.target for stage in part])
             for part in parts
         ]
 
@@ -229,7 +220,7 @@ class Comparison:
         if any(getattr(options, name) for name in model.rows):
             self.builder.need(*(stage.target for stage in self.others))
         self.builder.need(self.reference.target, *(stage.target for stage in self.others[:1]))
-        self.builder.settle()  # nothing compiles while stage 00 is timed, or while we find out where stages run
+        self.builder.settle()  # nothing compiles while the reference is timed, or while we find out where stages run
         self.platform, self.device = "reference", None
         if self.others:
             report, _ = self.probe(self.others[0])
@@ -314,11 +305,8 @@ class Comparison:
         if refusal and len(self.rows) == 1:
             raise refusal
         progress("")
-        return {
-            "format": model.format,
-            "command": command(model, options, self.rows),
-            "date": datetime.date.today().isoformat(),
-            "device": {"platform": self.rows[-1]["platform"], "name": self.rows[-1]["device"]},
+        place = {"platform": self.rows[-1]["platform"], "name": self.rows[-1]["device"]}
+        return begin_result(model.format, command(model, options, self.rows), **place) | {
             "problem": problem | {"hash": self.expected},
             "repetitions": options.repetitions,
             "every_variant": options.all,
@@ -383,9 +371,9 @@ class Comparison:
             raise Refused(refused[0])
         best = min((launch for launch in tried if not launch.refused), key=lambda launch: launch.median)
         problem = self.problem_of(best.values)
-        here = model is MAJORITY or plain_generator(best.values) and not best.values["kernel"]
-        # Of another generator, or more samples, the bits are others than those of stage 00's row. They are compared in a
-        # problem of their own: the states of 128 large samples are gigabytes.
+        here = model is MAJORITY or (plain_generator(best.values) and not best.values["kernel"])
+        # Of another generator, or more samples, the bits are not those of the reference's row. They are compared
+        # in a problem of their own: the states of 128 large samples are gigabytes.
         settings = problem | best.values
         settings |= {"repetitions": options.repetitions, "expect": self.expected if here else None}
         words = ", ".join(filter(None, [model.row_in_words(best.values), "measuring"]))

@@ -5,18 +5,24 @@ more than the caches hold, and those of MT19937 (2496 bytes a site and sample) t
 """
 
 import statistics
+from operator import itemgetter
 
 import table
 from measure.comparison import chosen_stages, fill_defaults, has_generators, probe, to_be_checked, wrong_bits
 from measure.sizes import make_point
 from models import CURAND_GENERATORS, SPIN_GLASS
-from results import read_csv
-from stages import Failure, progress, run_benchmark
+from results import least, read_csv, sizes_of
+from stages import Failure, progress, run_benchmark, teaching
 
 SIZES = [8, 12, 16, 32, 48, 64, 128, 192, 256]
 LARGEST_ON_CPU = 16
 GENERATORS = [*SPIN_GLASS.rows["generator"], *CURAND_GENERATORS]
-STAGES = ["06"]  # that has them
+MODEL = SPIN_GLASS
+HELP = (
+    "time every generator and indexing of stage 06 at every --size, cuRAND's generators too, and write a table and a "
+    "plot into DIR, as --sizes does"
+)
+STAGES = teaching(SPIN_GLASS, "generators")
 INDEXINGS = ["sliced", "standard", "bitwise"]
 BASE = "minstd"
 NAME = "spin_glass_generators"  # of the files
@@ -33,25 +39,21 @@ PUBLISHED = {
 def lines(points):
     """{(generator, indexing): {L: the fastest launch's point}}"""
     found = {}
-    for point in points:
-        line = found.setdefault((point["generator"], point["indexing"]), {})
-        size = point["size"]
-        if size not in line or point["ps_per_flip"] < line[size]["ps_per_flip"]:
-            line[size] = point
+    best = least(points, itemgetter("generator", "indexing", "size"), itemgetter("ps_per_flip"))
+    for (*line, size), point in best.items():
+        found.setdefault(tuple(line), {})[size] = point
     order = {pair: i for i, pair in enumerate((g, i) for g in GENERATORS for i in INDEXINGS)}
     return dict(sorted(found.items(), key=lambda line: order.get(line[0], len(order))))
 
 
 def relative_to_base(found):
     """{(generator, indexing): {L: times as long as MINSTD with the same indexing}}"""
-    return {
-        (generator, indexing): {
-            size: point["ps_per_flip"] / found[BASE, indexing][size]["ps_per_flip"]
-            for size, point in line.items()
-            if size in found.get((BASE, indexing), {})
-        }
-        for (generator, indexing), line in found.items()
-    }
+    relative = {}
+    for (generator, indexing), line in found.items():
+        base = found.get((BASE, indexing), {})
+        times = {size: point["ps_per_flip"] / base[size]["ps_per_flip"] for size, point in line.items() if size in base}
+        relative[generator, indexing] = times
+    return relative
 
 
 def prepare(options):
@@ -59,10 +61,9 @@ def prepare(options):
     reference, others = chosen_stages(SPIN_GLASS, options, STAGES)
     stage, platform, generators, indexings = stage_with_generators(options, others)
     gpu = platform == "gpu"
-    options.size = options.size or [size for size in SIZES if gpu or size <= LARGEST_ON_CPU]
-    options.spins = options.spins or (2**26 if gpu else 2**16)
-    options.repetitions = options.repetitions or 3
-    return options, fill_defaults(SPIN_GLASS, options, platform), reference, stage, generators, indexings
+    usual = {"size": [size for size in SIZES if gpu or size <= LARGEST_ON_CPU], "spins": 2**26 if gpu else 2**16}
+    problem = fill_defaults(SPIN_GLASS, options, platform, **usual, repetitions=3)
+    return options, problem, reference, stage, generators, indexings
 
 
 def stage_with_generators(options, others):
@@ -79,7 +80,7 @@ def stage_with_generators(options, others):
 
 
 def check(options, problem, reference, stage, generators, launches):
-    """Compares with stage 00 at one size. What is wrong, and a word on what was done."""
+    """Compares with the reference at one size. What is wrong, and a word on what was done."""
     here = to_be_checked(problem | {"size": max(options.size)})
     wrong = []
     for generator in generators:
@@ -156,18 +157,18 @@ def spins_in_words(points):
 
 def markdown(folder, *wished):
     """The README's table, for these L or all, from the CSV file in a folder of common/results."""
-    sizes = list(map(int, wished))
-    points = read_csv(folder / f"{NAME}.csv")
-    missing = set(sizes) - {point["size"] for point in points}
-    if missing:
-        raise Failure(f"{folder.name}/{NAME}.csv has no L = {', '.join(map(str, sorted(missing)))}")
-    headings, rows = table_cells(points, sizes)
-    return f"{table.as_markdown(headings, rows, [False, False] + [True] * (len(headings) - 2))}\n\n{remarks(points)}"
+    file = folder / f"{NAME}.csv"
+    points = read_csv(file)
+    return shown(points, table.as_markdown, sizes_of(file, points, wished))
 
 
 def as_text(points, options):
-    headings, rows = table_cells(points)
-    return f"{table.aligned(headings, rows, [False, False] + [True] * (len(headings) - 2))}\n\n{remarks(points)}"
+    return shown(points, table.aligned)
+
+
+def shown(points, form, sizes=()):
+    headings, rows = table_cells(points, sizes)
+    return f"{form(headings, rows, [False, False] + [True] * (len(headings) - 2))}\n\n{remarks(points)}"
 
 
 def files(points):

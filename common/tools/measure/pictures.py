@@ -5,23 +5,11 @@ import math
 import table
 from measure import generators, words
 from models import MAJORITY, SPIN_GLASS, model_of
-from plots import SIZE_TICKS, logarithmic, one_two_five, save, subplots
+from plots import SIZE_TICKS, curve, curves_over_size, legend_beside, logarithmic, one_two_five, save, subplots
 
-COLOURS = {
-    "int32": "tab:blue",
-    "int8": "tab:orange",
-    "bit": "tab:green",
-    "standard": "tab:blue",
-    "bitwise": "tab:orange",
-    "sliced": "tab:green",
-    "sliced-grid": "tab:red",
-    "standard-grid": "tab:purple",
-    "update": "tab:gray",
-    "wide": "tab:blue",
-    "fused": "tab:red",
-    "resident": "tab:green",
-    "small": "tab:purple",
-}
+COLOURS = dict(zip(MAJORITY.rows["storage"], ("tab:blue", "tab:orange", "tab:green")))
+COLOURS |= zip(SPIN_GLASS.rows["indexing"], ("tab:blue", "tab:orange", "tab:green", "tab:red", "tab:purple"))
+COLOURS |= zip(SPIN_GLASS.rows["kernel"], ("tab:gray", "tab:blue", "tab:red", "tab:green", "tab:purple"))
 
 
 def draw_comparison(result, file):
@@ -44,46 +32,29 @@ def draw_comparison(result, file):
 
 
 def title(result):
-    problem = result["problem"]
+    problem, device = result["problem"], result["device"]["name"]
     if model_of(result) is MAJORITY:
-        return f"{result['device']['name']}, n = {problem['size']}, k = {problem['steps']}"
-    return (
-        f"{result['device']['name']}, L = {problem['size']}, "
-        f"{table.counted(problem['samples'], 'sample')} of {table.counted(problem['replicas'], 'replica')}"
-    )
+        return f"{device}, n = {problem['size']}, k = {problem['steps']}"
+    return f"{device}, L = {problem['size']}, {table.samples_in_words(problem)}"
 
 
 def draw_sizes(lines, file):
-    """ps a flip against L, as in Figure 5 of arXiv:1411.0127. lines: {name: {L: ps}}. L = 4m: filled, full line;
-    L = 2(2m + 1): open, dashed."""
+    """ps a flip against L, as in Figure 5 of arXiv:1411.0127. lines: {name: {L: ps}}."""
     figure, axes = subplots(figsize=(9, 5.5))
     for number, (name, line) in enumerate(lines.items()):
-        for remainder, style, face, kind in ((0, "-", f"C{number}", "4m"), (2, "--", "white", "2(2m + 1)")):
-            sizes = sorted(size for size in line if size % 4 == remainder)
-            if sizes:
-                axes.plot(
-                    sizes,
-                    [line[size] for size in sizes],
-                    style,
-                    color=f"C{number}",
-                    linewidth=1,
-                    marker="osD^v<>"[number % 7],
-                    markersize=4,
-                    markerfacecolor=face,
-                    label=f"{name}, L = {kind}",
-                )
+        curves_over_size(axes, dict(sorted(line.items())), f"C{number}", name, "osD^v<>"[number % 7])
     sizes = sorted({size for line in lines.values() for size in line})
     logarithmic(axes, sizes, SIZE_TICKS)
     axes.set(xlabel="L", ylabel="psFlip: ps a flip", ylim=(0, None))
     axes.grid(alpha=0.3)
-    axes.legend(fontsize="small", loc="center left", bbox_to_anchor=(1, 0.5))
+    legend_beside(axes)
     save(figure, file)
 
 
 def draw_generators(lines, file):
     """ps a flip against L for every generator and indexing, absolute and relative to MINSTD, as in Figure 9 of
     arXiv:1411.0127. lines: {(generator, indexing): {L: point}}. A generator is a colour, an indexing a kind of line."""
-    styles = {"sliced": ("-", "o"), "standard": ("--", "s"), "bitwise": (":", "^")}
+    styles = {"sliced": "-o", "standard": "--s", "bitwise": ":^"}
     colours = {name: f"C{i}" for i, name in enumerate(generators.GENERATORS)}
     absolute = {key: {size: float(point["ps_per_flip"]) for size, point in line.items()} for key, line in lines.items()}
     figure, panels = subplots(1, 2, figsize=(12, 5))
@@ -92,24 +63,14 @@ def draw_generators(lines, file):
         (panels[1], generators.relative_to_base(lines), "times as long as MINSTD, same indexing"),
     ):
         for (generator, indexing), line in values.items():
-            style, marker = styles[indexing]
-            sizes = sorted(line)
-            axes.plot(
-                sizes,
-                [line[size] for size in sizes],
-                style,
-                marker=marker,
-                color=colours[generator],
-                linewidth=1,
-                markersize=4,
-                label=f"{generator}, {indexing}",
-            )
+            look = {"color": colours[generator], "label": f"{generator}, {indexing}"}
+            curve(axes, dict(sorted(line.items())), styles[indexing], **look)
         sizes = sorted({size for line in values.values() for size in line})
         logarithmic(axes, sizes, [size for size in SIZE_TICKS if size in sizes])
         axes.set(yscale="log", xlabel="L", ylabel=label)  # generators differ by an order of magnitude
         one_two_five(axes)
         axes.grid(alpha=0.3)
-    panels[1].legend(fontsize="small", loc="center left", bbox_to_anchor=(1, 0.5))
+    legend_beside(panels[1])
     save(figure, file)
 
 
@@ -121,34 +82,18 @@ def draw_bounds(axes, result, generator, left):
 
 
 def draw_words_over_size(result, file):
-    """ps a flip of every kernel against L, as in Figure 5 of arXiv:1411.0127: a panel a generator. L = 4m: filled, full
-    line; L = 2(2m + 1): open, dashed."""
+    """ps a flip of every kernel against L, as in Figure 5 of arXiv:1411.0127: a panel a generator."""
     figure, panels = subplots(1, len(words.GENERATORS), figsize=(12, 5), sharey=True, squeeze=False)
     highest = 0
     for axes, generator in zip(panels[0], words.GENERATORS):
         every = set()
         for kernel in SPIN_GLASS.rows["kernel"]:
-            line = {
-                size: point["ps_per_flip"]
-                for size, point in words.over_size(result["points"], generator, kernel).items()
-            }
+            points = words.over_size(result["points"], generator, kernel)
+            line = {size: point["ps_per_flip"] for size, point in points.items()}
             every |= set(line)
             if kernel == words.LESSON and line:
                 highest = max(highest, 1.2 * max(line.values()))
-            for remainder, style, face, kind in ((0, "-", COLOURS[kernel], "4m"), (2, "--", "white", "2(2m + 1)")):
-                found = [size for size in line if size % 4 == remainder]
-                if found:
-                    axes.plot(
-                        found,
-                        [line[size] for size in found],
-                        style,
-                        color=COLOURS[kernel],
-                        linewidth=1,
-                        marker="o",
-                        markersize=4,
-                        markerfacecolor=face,
-                        label=f"{kernel}, L = {kind}",
-                    )
+            curves_over_size(axes, line, COLOURS[kernel], kernel, "o")
         if every:
             logarithmic(axes, sorted(every), SIZE_TICKS)
             draw_bounds(axes, result, generator, min(every))
@@ -156,7 +101,7 @@ def draw_words_over_size(result, file):
         axes.grid(alpha=0.3)
     # The lesson's kernel is slow; what is slower still, for want of work that suits it, may leave the picture.
     panels[0][0].set(ylabel="psFlip: ps a flip", ylim=(0, highest or None))
-    panels[0][-1].legend(fontsize="small", loc="center left", bbox_to_anchor=(1, 0.5))
+    legend_beside(panels[0][-1])
     save(figure, file)
 
 
@@ -167,18 +112,16 @@ def draw_words_over_samples(result, file):
     every = set()
     for number, size in enumerate(words.COUNTED_SIZES):
         for kernel, style, name in ((None, "o-", "best kernel"), ("wide", "s--", "wide")):
-            line = words.over_samples(result["points"], generator, size, kernel)
-            every |= set(line)
-            if line:
-                times = [point["ps_per_flip"] for point in line.values()]
-                axes.plot(
-                    list(line), times, style, color=f"C{number}", linewidth=1, markersize=4, label=f"L = {size}, {name}"
-                )
+            points = words.over_samples(result["points"], generator, size, kernel)
+            every |= set(points)
+            if points:
+                line = {samples: point["ps_per_flip"] for samples, point in points.items()}
+                curve(axes, line, style, color=f"C{number}", label=f"L = {size}, {name}")
     axes.set(yscale="log", xlabel="samples", ylabel="psFlip: ps a flip", title=words.GENERATOR_NAMES[generator])
     if every:
         logarithmic(axes, sorted(every), sorted(every))
         draw_bounds(axes, result, generator, min(every))
-        axes.legend(fontsize="small", loc="center left", bbox_to_anchor=(1, 0.5))
+        legend_beside(axes)
     one_two_five(axes)
     axes.grid(alpha=0.3)
     save(figure, file)

@@ -4,14 +4,23 @@ Two subsequences of L behave differently there: L = 4m, and L = 2(2m + 1), where
 number of samples is chosen so that all sizes have about as many spins: what differs is the lattice, not the load.
 """
 
+from operator import itemgetter
+
 import table
 from measure.comparison import chosen_stages, fill_defaults, measure_reference, probe
 from models import SPIN_GLASS
-from stages import Failure, progress, run_benchmark
+from results import least, read_csv, sizes_of
+from stages import Failure, progress, run_benchmark, teaching
 
 MULTIPLES_OF_4 = [8, 12, 16, 20, 24, 32, 40, 48, 64, 80, 96, 112, 128, 160, 192, 224, 256]
 NO_MULTIPLES_OF_4 = [10, 14, 18, 22, 26, 34, 42, 50, 66, 82, 98, 114, 130, 162, 194, 226, 254]
-STAGES = ["04", "05"]  # that differ in them; what the later ones have is the same over again, or kernels
+MODEL = SPIN_GLASS
+HELP = (
+    "time every indexing at every --size (here a comma list), with as many samples as make --spins, and write a table "
+    "and a plot of ps a flip against L into DIR"
+)
+# They differ in them; what the later ones have is the same over again, or kernels.
+STAGES = [number for number in teaching(SPIN_GLASS) if number < teaching(SPIN_GLASS, "generators")[0]]
 INDEXINGS = ["standard", "sliced", "sliced-grid", "standard-grid"]
 LARGEST_ON_CPU = 34
 REFERENCE_LIMIT = 2e7  # flips: beyond a fraction of a second of plain C++ the stages only check each other
@@ -27,10 +36,9 @@ def line_of(point):
 def lines(points):
     """{line: {L: ps a flip}}, the fastest launch of each."""
     found = {}
-    for point in points:
-        line = found.setdefault(line_of(point), {})
-        size, ps = point["size"], point["ps_per_flip"]
-        line[size] = min(ps, line.get(size, ps))
+    best = least(points, lambda point: (line_of(point), point["size"]), itemgetter("ps_per_flip"))
+    for (name, size), point in best.items():
+        found.setdefault(name, {})[size] = point["ps_per_flip"]
     return dict(sorted(found.items()))
 
 
@@ -42,10 +50,8 @@ def prepare(options):
         raise Failure("--sizes: none of the chosen stages has such a launch")
     gpu = platform == "gpu"
     all_sizes = sorted(MULTIPLES_OF_4 + NO_MULTIPLES_OF_4)
-    options.size = options.size or [size for size in all_sizes if gpu or size <= LARGEST_ON_CPU]
-    options.spins = options.spins or (2**26 if gpu else 2**17)
-    options.repetitions = options.repetitions or 3
-    return options, fill_defaults(SPIN_GLASS, options, platform), reference, settings
+    usual = {"size": [size for size in all_sizes if gpu or size <= LARGEST_ON_CPU], "spins": 2**26 if gpu else 2**17}
+    return options, fill_defaults(SPIN_GLASS, options, platform, **usual, repetitions=3), reference, settings
 
 
 def settings_of(options, others):
@@ -114,6 +120,14 @@ def table_cells(points, sizes=()):
         cells = [f"{line[size]:.3f}" if size in line else "-" for line in found.values()]
         rows.append([str(size), *cells])
     return ["L", *found], rows
+
+
+def markdown(folder, *wished):
+    """The README's table, for these L or all, from the CSV file in a folder of common/results."""
+    file = folder / f"{NAME}.csv"
+    points = read_csv(file)
+    headings, body = table_cells(points, sizes_of(file, points, wished))
+    return table.as_markdown(headings, body, [True] * len(headings))
 
 
 def as_text(points, options):

@@ -1,17 +1,24 @@
 """Every launch shape at every size: the report's Figures 4, 5 and 6, as tables and as plots.
 
-The report is Koutroumpis (2022), whose v0, v1, v2, v3 are the stages 00 to 03, timed on a GTX 1070.
+The report is Koutroumpis (2022), whose v0, v1, v2, v3 are the reference and the stages of the 2D model, timed on a
+GTX 1070.
 """
 
 from itertools import product
+from operator import itemgetter
 
 import table
 from measure.comparison import chosen_stages, fill_defaults, measure_reference, platform_of
 from models import MAJORITY
-from results import select
-from stages import Failure, progress, run_benchmark
+from results import least, select
+from stages import Failure, progress, run_benchmark, teaching
 
-STAGES = ["01", "02", "03"]  # that have launch shapes of two sides
+MODEL = MAJORITY
+HELP = (
+    "time every launch shape at every --size and --steps (here comma lists) and write the tables and plots of the "
+    "report's Figures 4, 5 and 6 into DIR"
+)
+STAGES = teaching(MAJORITY)  # they have launch shapes of two sides
 
 REPORT_WIDTHS = [8, 10, 12, 16]
 # Milliseconds for n = 10000, k = 10 on a GTX 1070: v1 whatever b is, v2 and v3 for their best b, over the widths.
@@ -24,21 +31,14 @@ def version(stage):
     return f"v{int(stage[:2])}"
 
 
-def default_sizes(platform):
-    return [2000, 4000, 6000, 8000, 10000] if platform == "gpu" else [200, 400, 600]
-
-
 def prepare(options):
     """What measure() takes. Fills in what the user left open."""
     reference, others = chosen_stages(MAJORITY, options, STAGES)
     platform = platform_of(options, others)
     if not others:
         raise Failure("--sweep: stage 00 has no launch shapes; choose others by --stages")
-    options.size = options.size or default_sizes(platform)
-    options.storage = options.storage or ["int32"]  # as in the report
-    options.repetitions = options.repetitions or 3
-    options.steps = options.steps or [10]
-    fill_defaults(MAJORITY, options, platform)
+    sizes = [2000, 4000, 6000, 8000, 10000] if platform == "gpu" else [200, 400, 600]
+    fill_defaults(MAJORITY, options, platform, size=sizes, steps=[10], storage=["int32"], repetitions=3)
     return options, reference, others
 
 
@@ -109,11 +109,8 @@ def figure_4(points, storage, size, steps):
 
 def figure_5(points, storage):
     """Time against n: each version's fastest shape at every n and k."""
-    groups = {}
-    for point in points:
-        if point["storage"] == storage or point["thread_width"] is None:
-            key = (point["stage"], point["steps"], point["size"])
-            groups[key] = min(groups.get(key, point), point, key=lambda p: p["ms"])
+    here = [point for point in points if point["storage"] == storage or point["thread_width"] is None]
+    groups = least(here, itemgetter("stage", "steps", "size"), itemgetter("ms"))
     columns = ["stage", "steps", "size", "ms", "ps_per_site", "thread_width", "block"]
     return [{column: groups[key][column] for column in columns} for key in sorted(groups)]
 

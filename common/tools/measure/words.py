@@ -3,23 +3,28 @@
 Against L with the GPU full, and against the number of samples, as in Figures 5 and 4 of Lulli, Bernaschi, Parisi
 (arXiv:1411.0127). Every launch is tried briefly, and the best one of each kernel measured anew, without a look at its
 bits: the states would be gigabytes. At every L the measured launches then do a smaller problem, and there their bits
-are compared with stage 00's. The result is a JSON file, from which readme_tables.py makes tables, and a CSV file.
+are compared with the reference's. The result is a JSON file, from which readme_tables.py makes tables, and a CSV file.
 """
 
-import datetime
 import json
 from dataclasses import dataclass
+from operator import itemgetter
 
 import table
 from measure.comparison import chosen_stages, fill_defaults, probe
 from models import SPIN_GLASS
-from results import read_result, select
-from stages import Failure, as_words, progress, run_benchmark
+from results import begin_result, least, read_result, select
+from stages import Failure, as_words, progress, run_benchmark, teaching
 
 NAME = "spin_glass_words"  # of the files
 FORMAT = "psFlip words, version 1"
 COUNTERS = f"{NAME}_counters.json"  # what counters.py makes of them
-STAGE = "07"
+MODEL = SPIN_GLASS
+HELP = (
+    "time every kernel of stage 07 at every --size and for ever more samples, and write tables and plots of the "
+    "paper's Figures 4 and 5 into DIR"
+)
+(STAGE,) = teaching(SPIN_GLASS, "kernels")
 SIZES = [8, 16, 24, 32, 48, 64, 96, 128, 192, 256]  # L = 4m
 OTHER_SIZES = [10, 18, 26, 34, 50, 66, 98, 130, 194]  # L = 2(2m + 1)
 LARGEST_ON_CPU = 10
@@ -28,9 +33,10 @@ COUNTS = [32, 64, 128, 256, 1024, 4096, 16384, 65536]  # of samples, at these si
 GENERATORS = ["philox", "minstd"]
 WIDEST = 128  # samples of a word
 ONE_SYSTEM = (32, 32)  # L, samples
-CHECKED_SPINS = 2**24  # as many as stage 00 updates in a fraction of a second
+CHECKED_SPINS = 2**24  # as many as the reference updates in a fraction of a second
 CHECKED_SWEEPS = 3
 THREADS = [128, 256]  # to try
+LAUNCH = ("generator", "kernel", "samples_per_word", "threads", "cluster", "replicas_together")
 LESSON = "update"
 
 # ps a flip, for Philox and MINSTD each: the best kernel's by L, that of the lesson's kernel, and that of one system.
@@ -78,15 +84,11 @@ def prepare(options):
     stage, platform, groups = stage_with_kernels(options, others)
     gpu = platform == "gpu"
     asked = command(options)
-    options.size = options.size or [size for size in sorted(SIZES + OTHER_SIZES) if gpu or size <= LARGEST_ON_CPU]
-    options.spins = options.spins or (2**32 if gpu else 2**17)
-    options.repetitions = options.repetitions or 3
+    sizes = [size for size in sorted(SIZES + OTHER_SIZES) if gpu or size <= LARGEST_ON_CPU]
     sweeps = options.sweeps
-    base = {
-        name: value
-        for name, value in fill_defaults(SPIN_GLASS, options, platform).items()
-        if name not in ("size", "sweeps", "samples")
-    }
+    usual = {"size": sizes, "spins": 2**32 if gpu else 2**17, "repetitions": 3}
+    problem = fill_defaults(SPIN_GLASS, options, platform, **usual)
+    base = {name: value for name, value in problem.items() if name not in ("size", "sweeps", "samples")}
     options.sweeps = sweeps  # else as many as a timing needs
     return asked, Measurement(options, reference, stage, platform, groups, base)
 
@@ -151,32 +153,22 @@ def sweeps_of(load, replicas, platform, options):
 
 def make_point(load, launch, problem, tried):
     ps = launch.median * 1e9 / SPIN_GLASS.spins(problem)
-    words = ("generator", "kernel", "samples_per_word", "threads", "cluster", "replicas_together")
     return {
         "figure": load.figure,
         "size": load.size,
         "samples": load.samples,
-        **{name: launch.values[name] for name in words},
+        **{name: launch.values[name] for name in LAUNCH},
         "replicas": problem["replicas"],
         "sweeps": problem["sweeps"],
         "ms_per_sweep": launch.median,
         "ps_per_flip": ps,
         "tried": tried,  # launches
-        "checked_at": "",  # the M with which the bits were compared with stage 00's at this L
+        "checked_at": "",  # the M with which the bits were compared with the reference's at this L
     }
 
 
 def kind(launch):
     return launch.values["generator"], launch.values["kernel"]
-
-
-def best_launches(launches):
-    """The fastest launch of every kernel and generator."""
-    best = {}
-    for launch in launches:
-        if kind(launch) not in best or launch.median < best[kind(launch)].median:
-            best[kind(launch)] = launch
-    return list(best.values())
 
 
 class Measurement:
@@ -215,7 +207,7 @@ class Measurement:
         if first:
             self.copy, self.device, self.build_type = report.copy_gb_per_s, report.device, report.build_type
         tried = [launch for launch in report.launches if not launch.refused]
-        names = [launch.name for launch in best_launches(tried)]
+        names = [launch.name for launch in least(tried, kind, lambda launch: launch.median).values()]
         if not names:
             return []
         settings = problem | more | {"repetitions": self.options.repetitions}
@@ -225,7 +217,7 @@ class Measurement:
         ]
 
     def check(self, load, timed):
-        """Compares the bits of what measure() has timed with stage 00's, in a problem of the same L."""
+        """Compares the bits of what measure() has timed with the reference's, in a problem of the same L."""
         most = max(1, CHECKED_SPINS // (self.base["replicas"] * load.size**3))
         here = load.problem(self.base) | {"samples": min(load.samples, most), "sweeps": CHECKED_SWEEPS}
         generators = {"generator": list(load.generators), "repetitions": 1}
@@ -253,20 +245,10 @@ class Measurement:
                     point["checked_at"] = here["samples"]
 
     def result(self, command):
-        return {
-            "format": FORMAT,
-            "command": command,
-            "date": datetime.date.today().isoformat(),
-            "device": {"platform": self.platform, "name": self.device},
-            "build_type": self.build_type,
-            "copy_gb_per_s": self.copy,
-            "repetitions": self.options.repetitions,
-            "temperature": self.base["temperature"],
-            "seed": self.base["seed"],
-            "replicas": self.base["replicas"],
-            "wrong": self.wrong,
-            "points": self.points,
-        }
+        result = begin_result(FORMAT, command, platform=self.platform, name=self.device)
+        result |= {"build_type": self.build_type, "copy_gb_per_s": self.copy, "repetitions": self.options.repetitions}
+        result |= {name: self.base[name] for name in ("temperature", "seed", "replicas")}
+        return result | {"wrong": self.wrong, "points": self.points}
 
 
 # What has to be known about a flip, from counting.
@@ -323,18 +305,17 @@ def launch_of(point):
 
 def over_size(points, generator, kernel=None):
     """{L: the fastest point}, of a kernel or all, with the GPU full."""
-    here = [point for point in select(points, figure="size", generator=generator) if kernel in (None, point["kernel"])]
-    return {size: fastest(select(here, size=size)) for size in sorted({point["size"] for point in here})}
+    return fastest_over("size", select(points, figure="size", generator=generator), kernel)
 
 
 def over_samples(points, generator, size, kernel=None):
     """{M: the fastest point}, of a kernel or all."""
-    here = [
-        point
-        for point in select(points, figure="samples", generator=generator, size=size)
-        if kernel in (None, point["kernel"])
-    ]
-    return {samples: fastest(select(here, samples=samples)) for samples in sorted({p["samples"] for p in here})}
+    return fastest_over("samples", select(points, figure="samples", generator=generator, size=size), kernel)
+
+
+def fastest_over(name, points, kernel):
+    here = [point for point in points if kernel in (None, point["kernel"])]
+    return dict(sorted(least(here, itemgetter(name), itemgetter("ps_per_flip")).items()))
 
 
 def missed(found):
@@ -345,16 +326,10 @@ def missed(found):
 
 def target_rows(result):
     """A row of text for each target: the best kernels beside it."""
-    points, rows = result["points"], []
-    cases = [
-        (
-            str(size),
-            limit,
-            {g: over_size(points, g).get(size) for g in GENERATORS},
-            {g: over_size(points, g, LESSON).get(size) for g in GENERATORS},
-        )
-        for size, limit in TARGETS.items()
-    ]
+    points, rows, cases = result["points"], [], []
+    for size, limit in TARGETS.items():
+        best, lesson = ({g: over_size(points, g, kernel).get(size) for g in GENERATORS} for kernel in (None, LESSON))
+        cases.append((str(size), limit, best, lesson))
     size, samples = ONE_SYSTEM
     one = {g: over_samples(points, g, size).get(samples) for g in GENERATORS}
     cases.append((f"{size}, {samples} samples", ONE_SYSTEM_TARGET, one, dict.fromkeys(GENERATORS)))
@@ -397,18 +372,9 @@ def published_rows(result):
         here = over_size(points, generator).get(PUBLISHED_SIZE)
         if here:
             ratio, bandwidth = published / here["ps_per_flip"], copy / TITAN_GB_PER_S if on_titan else 1
-            rows.append(
-                [
-                    code,
-                    "GTX Titan" if on_titan else "NVIDIA H200",
-                    f"{published:g}",
-                    GENERATOR_NAMES[generator],
-                    ps(here),
-                    table.factor(ratio),
-                    f"{bandwidth:.1f}" if on_titan else "1",
-                    table.factor(ratio / bandwidth),
-                ]
-            )
+            place, by = ("GTX Titan", f"{bandwidth:.1f}") if on_titan else ("NVIDIA H200", "1")
+            line = [code, place, f"{published:g}", GENERATOR_NAMES[generator], ps(here)]
+            rows.append([*line, table.factor(ratio), by, table.factor(ratio / bandwidth)])
     return rows
 
 
@@ -426,70 +392,37 @@ def published_markdown(folder):
 
 def stalls(row):
     """What a warp waits for when it cannot issue: {reason: share}, the largest first."""
-    found = {
-        key.removeprefix("stall_").replace("_", " "): value for key, value in row.items() if key.startswith("stall_")
-    }
-    total = sum(found.values()) or 1
-    return {name: found[name] / total for name in sorted(found, key=found.get, reverse=True)}
+    found = {key: value for key, value in row.items() if key.startswith("stall_")}
+    total, order = sum(found.values()) or 1, sorted(found, key=found.get, reverse=True)
+    return {key.removeprefix("stall_").replace("_", " "): found[key] / total for key in order}
 
 
-LIMITS = {"dram_percent": "DRAM", "l2_percent": "L2", "alu_percent": "logic", "issue_percent": "issue"}
+LIMITS = {"DRAM": "dram_percent", "L2": "l2_percent", "logic": "alu_percent", "issue": "issue_percent"}
 BUSY = 80  # % of its peak: what limits a kernel, and else it is waiting
 
 
 def limit_of(row):
     """What limits a kernel, from its counters."""
-    key = max(LIMITS, key=lambda name: row[name])
-    return f"{LIMITS[key]}, {row[key]:.0f} %" if row[key] >= BUSY else "latency"
+    name = max(LIMITS, key=lambda name: row[LIMITS[name]])
+    return f"{name}, {row[LIMITS[name]]:.0f} %" if row[LIMITS[name]] >= BUSY else "latency"
 
 
-def kernel_rows(rows):
-    """A row of text a profiled launch."""
-    body = []
-    for row in rows:
-        moved = row["dram_read_bytes"] + row["dram_written_bytes"]
-        first = ", ".join(f"{name} {100 * share:.0f} %" for name, share in list(stalls(row).items())[:3])
-        figures = (predicted_bytes(row), moved / row["flips"], row["l2_bytes"] / row["flips"])
-        percents = [f"{row[name]:.0f}" for name in (*LIMITS, "warps_per_sm")]
-        body.append(
-            [
-                row["kernel"],
-                row["generator"],
-                str(row["size"]),
-                f"{row['samples']:,}",
-                table.word_launch(row),
-                ps(row),
-                *(table.significant(value, 3) for value in figures),
-                *percents,
-                limit_of(row),
-                first,
-            ]
-        )
-    return body
+def kernel_line(row):
+    """Of the table, for a profiled launch."""
+    line = {"kernel": row["kernel"], "generator": row["generator"], "L": str(row["size"])}
+    line |= {"samples": f"{row['samples']:,}", "launch": table.word_launch(row), "ps/flip": ps(row)}
+    moved = {"DRAM": row["dram_read_bytes"] + row["dram_written_bytes"], "L2": row["l2_bytes"]}
+    line |= {"B/flip predicted": table.significant(predicted_bytes(row), 3)}
+    line |= {f"{name} B/flip": table.significant(bytes / row["flips"], 3) for name, bytes in moved.items()}
+    line |= {f"{name}, %": f"{row[key]:.0f}" for name, key in LIMITS.items()}
+    first = ", ".join(f"{name} {100 * share:.0f} %" for name, share in list(stalls(row).items())[:3])
+    return line | {"warps of 64": f"{row['warps_per_sm']:.0f}", "limited by": limit_of(row), "warps wait for": first}
 
 
 def kernels_markdown(folder):
     counters = json.loads((folder / COUNTERS).read_text())
-    headings = [
-        "kernel",
-        "generator",
-        "L",
-        "samples",
-        "launch",
-        "ps/flip",
-        "B/flip predicted",
-        "DRAM B/flip",
-        "L2 B/flip",
-        "DRAM, %",
-        "L2, %",
-        "logic, %",
-        "issue, %",
-        "warps of 64",
-        "limited by",
-        "warps wait for",
-    ]
-    numbers = [False, False, True, True, False] + 9 * [True] + 2 * [False]
-    text = table.as_markdown(headings, kernel_rows(counters["rows"]), numbers)
+    texts = ("kernel", "generator", "launch", "limited by", "warps wait for")
+    text = table.table_of(list(map(kernel_line, counters["rows"])), texts)
     return (
         f"{text}\n\nOn {counters['device']['name']}. Bytes as Nsight Compute counts them, for all sweeps of a "
         f"launch; % of the peak. Limited by: what is busiest, if for {BUSY} % or more. Warps wait for: of the cycles "
@@ -503,22 +436,7 @@ def as_text(result, options):
 
 def command(options):
     """What to type for the same run."""
-    names = (
-        "size",
-        "spins",
-        "sweeps",
-        "generator",
-        "kernel",
-        "samples_per_word",
-        "threads",
-        "cluster",
-        "replicas_together",
-        "replicas",
-        "temperature",
-        "seed",
-        "repetitions",
-        "device",
-    )
+    names = ["size", "spins", "sweeps", *LAUNCH, "replicas", "temperature", "seed", "repetitions", "device"]
     return " ".join(["common/run --words DIR", *as_words({name: getattr(options, name) for name in names})])
 
 

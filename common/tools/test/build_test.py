@@ -13,7 +13,6 @@ from pathlib import Path
 from unittest import mock
 
 import build
-
 from test.tools_test import TOOLS, WithFolder
 
 PYTHON = os.path.dirname(sys.executable)

@@ -34,7 +34,9 @@ def answer(command):
         state = HASH if launches is majority else hash_of(name, options)
         if refusal:
             entries.append(common | {"error_occurred": True, "error_message": refusal})
-        elif is_wrong(here.parent, name, options) and "--expect" in options or options.get("--expect", state) != state:
+        elif (is_wrong(here.parent, name, options) and "--expect" in options) or options.get(
+            "--expect", state
+        ) != state:
             message = f"wrong bits after timing: hash {state}, expected {options['--expect']}"
             entries.append(common | {"error_occurred": True, "error_message": message})
         else:
@@ -143,9 +145,13 @@ def kernels(options, size, spins):
         kernel, k, generator = kernel or "wide", int(k or 32), generator or "minstd"
         ps, largest, widest, clusters = KERNELS[kernel]
         refusal = None
-        if any(others) or (cluster or together) and clusters == [None] or clusters[0] and threads not in ("", "256"):
+        if (
+            any(others)
+            or ((cluster or together) and clusters == [None])
+            or (clusters[0] and threads not in ("", "256"))
+        ):
             refusal = "the stage has nothing of the kind"
-        elif size > largest or k > widest or per_stream % k or cluster and int(cluster) not in clusters:
+        elif size > largest or k > widest or per_stream % k or (cluster and int(cluster) not in clusters):
             refusal = "this kernel cannot do it"
         elif together and int(together) not in ([1, 2, replicas] if k == 32 else [replicas]):
             refusal = "replicas do not fit"
@@ -186,7 +192,7 @@ def spin_glass(stage, options):
         name = "/".join(["spin_glass", *said])
         indexing, generator = indexing or INDEXINGS[stage][0], generator or "minstd"
         refusal = None
-        if indexing not in INDEXINGS[stage] or stage != "05" and load or stage in ("00", "04") and sites:
+        if indexing not in INDEXINGS[stage] or (stage != "05" and load) or (stage in ("00", "04") and sites):
             refusal = "the stage has nothing of the kind"
         elif generator not in (GENERATORS if stage in ("00", "06") else GENERATORS[:1]):
             refusal = f"--generator is {generator}: the stage has no such"

@@ -16,7 +16,7 @@ from pathlib import Path
 from lab import cases, diagnose, kit, results, sandbox, symbols
 from lab.assignment import ANSWERS, make_assignment, sections
 from lab.course import MARK, WEIGHTS, Course, Task, as_toml, files_of, read_course, stage_called, stages_in
-from lab.grade import PARTS, Failed, Judge, Part, Result, expected_tests, share_out
+from lab.grade import PARTS, Judge, Part, Result, expected_tests, share_out
 from lab.regions import split, starter, without_bodies
 from stages import ROOT, Failure
 
@@ -94,7 +94,7 @@ __host__ __device__ constexpr int h(int v) {
         for stage in STAGES:
             text = (ROOT / stage / "update.cu").read_text()
             self.assertEqual(text.count("// --- "), 2, stage)
-            before, region, after = split(text, stage)
+            _, region, after = split(text, stage)
             self.assertIn("update", region, stage)
             self.assertNotIn("__global__", after, stage)
             self.assertLess(len(starter(text)), 0.9 * len(text), stage)
@@ -371,9 +371,11 @@ class Sandbox(unittest.TestCase):
 class Ranks(unittest.TestCase):
     def test_the_machine_s_settings_of_mpi_hold(self):
         kit.expect_ranks()
-        with unittest.mock.patch.dict(os.environ, OMPI_MCA_plm="rsh", OMPI_MCA_plm_rsh_agent="no_such_agent"):
-            with self.assertRaisesRegex(Failure, r"\Ampirun cannot start two programs here: [^\n]+\Z"):
-                kit.expect_ranks()
+        with (
+            unittest.mock.patch.dict(os.environ, OMPI_MCA_plm="rsh", OMPI_MCA_plm_rsh_agent="no_such_agent"),
+            self.assertRaisesRegex(Failure, r"\Ampirun cannot start two programs here: [^\n]+\Z"),
+        ):
+            kit.expect_ranks()
 
 
 class Symbols(unittest.TestCase):
@@ -563,7 +565,7 @@ class Points(unittest.TestCase):
 
     def test_doing_nothing_is_free_of_races_and_worth_nothing(self):
         self.assertEqual(self.result(forward=False, reversed=False, shuffled=False, fresh=False).score, 0)
-        self.assertEqual(self.result(**{part: False for part in PARTS}).score, 0)
+        self.assertEqual(self.result(**dict.fromkeys(PARTS, False)).score, 0)
 
     def test_missing_files_are_worth_nothing(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -737,7 +739,7 @@ class Judging(unittest.TestCase):
             "print('here'); print(json.dumps(dict(hash='abc')))": "printed something that is not its report",
             "sys.exit(2)": "exit code 2",
         }.items():
-            with self.subTest(behaviour), self.assertRaisesRegex(Failed, part):
+            with self.subTest(behaviour), self.assertRaisesRegex(diagnose.Finding, part):
                 self.judge(behaviour).hash("plain", case, {})
 
 

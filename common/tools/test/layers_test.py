@@ -3,10 +3,11 @@
 import ast
 import graphlib
 import re
+import subprocess
+import sys
 import unittest
 
 from stages import ROOT
-
 from test.tools_test import WithFolder
 
 CPP = (".hpp", ".cpp", ".cu", ".cuh")
@@ -19,7 +20,7 @@ def files(root):
 
 
 def is_python(file):
-    return file.suffix == ".py" or not file.suffix and file.read_bytes().startswith(b"#!/usr/bin/env python3")
+    return file.suffix == ".py" or (not file.suffix and file.read_bytes().startswith(b"#!/usr/bin/env python3"))
 
 
 def first_there(name, folders):
@@ -100,6 +101,17 @@ class Tree(unittest.TestCase):
         self.assertEqual(circle(graph, ROOT), "")
         self.assertEqual(points_up(graph, ROOT), [])
         self.assertEqual(imports_in_functions(ROOT), [])
+
+    def test_every_command_finds_its_modules(self):
+        commands = [
+            file for file in filter(is_python, files(ROOT)) if re.search(r"^    run_tool\(", file.read_text(), re.M)
+        ]
+        commands.remove(ROOT / "common/tools/build.py")  # which takes a folder's name
+        self.assertGreater(len(commands), 12)
+        for command in commands:
+            with self.subTest(command):
+                done = subprocess.run([sys.executable, command, "--help"], cwd="/", capture_output=True, text=True)
+                self.assertEqual((done.returncode, done.stderr), (0, ""))
 
     def test_includes(self):
         graph = include_graph(ROOT)

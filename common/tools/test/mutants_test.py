@@ -84,8 +84,11 @@ class Patches(WithPatch):
                 self.mutant(text + DIFF)
 
 
+WRONG = HEAD.replace("__syncthreads", "// Stage 03: wrong") + DIFF
+
+
 class Verdicts(WithPatch):
-    def verdict(self, passed, reason, text=HEAD.replace("__syncthreads", "// Stage 03: wrong") + DIFF):
+    def verdict(self, passed, reason, text=WRONG):
         result = Result(Task("03_shared_memory"), [Part("build", True, ""), Part("races", passed, reason)])
         with mock.patch("lab.mutants.grade_update", return_value=result):
             return try_mutant(self.mutant(text), None)

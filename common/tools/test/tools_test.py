@@ -5,6 +5,7 @@ import importlib.util
 import io
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -26,7 +27,6 @@ from measure import comparison, generators, sizes, sweep, words
 from models import MAJORITY, SPIN_GLASS, model_of
 from results import read_csv, select
 from stages import Failure
-
 from test import fake_benchmark
 
 TOOLS = Path(__file__).parents[1]
@@ -125,8 +125,8 @@ class Comparison(WithBuild):
         rows = self.json("--size", "1000", "--storage", "int32,int8")["rows"]
         self.assertEqual([row["ms_per_step"] for row in rows[:4]], [FAKE_00, 50, 25, 12.5])
         self.assertIsNone(rows[0]["factor_reference"])
-        for row, time in zip(rows[1:4], (50, 25, 12.5)):
-            self.assertAlmostEqual(row["factor_reference"], FAKE_00 / time)
+        for row, ms in zip(rows[1:4], (50, 25, 12.5)):
+            self.assertAlmostEqual(row["factor_reference"], FAKE_00 / ms)
         stage_2 = rows[2]
         self.assertAlmostEqual(stage_2["ps_per_site"], 25e-3 / 1e6 * 1e12)
         self.assertAlmostEqual(stage_2["gb_per_s"], 8 * 1e6 / 25e-3 * 1e-9)
@@ -201,7 +201,7 @@ class BitsInTheComparison(WithBuild):
         self.assertEqual([row[-1] for row in rows_of(output)], ["reference", "yes", "yes", "NO", "NO"])
 
     def test_a_sweep_over_squares_leaves_them_out(self):
-        code, output = self.run_compare("--sweep", str(self.folder / "out"), "--size", "20")
+        code, _ = self.run_compare("--sweep", str(self.folder / "out"), "--size", "20")
         self.assertEqual(code, 0)
         self.assertNotIn("07_amsc", (self.folder / "out/sweep.csv").read_text())
 
@@ -537,8 +537,8 @@ class TableForPeople(WithBuild):
             (["mpirun"], listed, r"psFlip on the CPU path: .* GiB. Missing for more: nvcc.\n"),
         ):
             with (
-                mock.patch("shutil.which", lambda name, path=None: name if name in there else None),
-                mock.patch("device_report.output_of", lambda *command: cards),
+                mock.patch("shutil.which", lambda name, path=None, there=there: name if name in there else None),
+                mock.patch("device_report.output_of", lambda *command, cards=cards: cards),
             ):
                 output = self.run_compare("--stages", "01")[1]
             self.assertRegex(output.replace("\n  ", " "), rf"\A{wanted}")
@@ -587,9 +587,8 @@ class BuildsWhatItMeasures(WithBuild):
         }
         if gpu:
             (self.folder / "GPU").touch()
-        builder = lambda options: Recorder(self.folder)
         with (
-            mock.patch("build.builder_for", builder),
+            mock.patch("build.builder_for", lambda options: Recorder(self.folder)),
             mock.patch.object(stages, "start", start),
             mock.patch("build.cores", lambda: 2),
             contextlib.redirect_stdout(Output()),
@@ -712,7 +711,7 @@ class Models(WithBuild):
         self.assertEqual(self.stages_shown("--model", "both", "--seed", "7", "--repetitions", "2"), both)
 
     def test_options_of_one_model_choose_it(self):
-        for words, model in (
+        for line, model in (
             ("--steps 3", MAJORITY),
             ("--storage int8 --size 10", MAJORITY),
             ("--thread-width 8", MAJORITY),
@@ -736,14 +735,20 @@ class Models(WithBuild):
             ("--words x --size 8,10 --kernel wide --spins 1000", SPIN_GLASS),
             ("--generators x --size 8,10 --generator curand-philox,minstd", SPIN_GLASS),
         ):
-            with self.subTest(words):
-                self.assertEqual(compare.parse_options(words.split()).models, [model])
+            with self.subTest(line):
+                self.assertEqual(compare.parse_options(line.split()).models, [model])
         self.assertEqual(self.stages_shown("--sites-per-thread", "2", "--size", "8"), ["00", "04", "04", "05", "05"])
 
     def test_stages_choose_too(self):
         self.assertEqual(self.stages_shown("--stages", "05"), ["00", "05", "05", "05"])
         self.assertEqual(self.stages_shown("--stages", "02"), ["00", "02", "02"])
         self.assertEqual(self.stages_shown("--stages", "00"), ["00", "00"])
+
+    def test_the_launch_is_that_of_the_programs(self):
+        for model in (MAJORITY, SPIN_GLASS):
+            for file in (stages.ROOT / "common" / model.name).rglob("launch.cpp"):
+                fields = re.findall(r'field\("(\w+)", &Launch::', file.read_text())
+                self.assertEqual(fields, [name for name in model.launch if name != "generator"])
 
     def test_wrong_bits_of_either_model_count(self):
         for stage in ("03_shared_memory", "05_sliced"):
@@ -760,7 +765,7 @@ class Models(WithBuild):
         self.assertEqual((options.size, options.steps), (10000, 10))
 
     def test_what_cannot_be(self):
-        for words, message in (
+        for line, message in (
             ("--size 8", "--size is for one model"),
             ("--model both --size 8", "--size is for one model"),
             ("--json x.json", "--json is for one model"),
@@ -794,8 +799,8 @@ class Models(WithBuild):
             ("--plot x.gif --model majority", "must end in"),
             ("--plot nowhere/x.svg --model majority", "there is no folder"),
         ):
-            with self.subTest(words), self.assertRaisesRegex(Failure, message):
-                compare.parse_options(words.split())
+            with self.subTest(line), self.assertRaisesRegex(Failure, message):
+                compare.parse_options(line.split())
 
 
 class Sweep(WithBuild):
@@ -891,7 +896,7 @@ class Generators(WithBuild):
             (g, i) for g in ("minstd", "parisi-rapuano", "mt19937", "philox") for i in ("sliced", "standard", "bitwise")
         ]
         self.assertEqual(list(lines), every)  # the fake has none of cuRAND's
-        for (generator, indexing), line in lines.items():
+        for (_, indexing), line in lines.items():
             self.assertEqual(set(line), {8} if indexing == "bitwise" else {8, 12})
         best = lines["philox", "sliced"][12]
         self.assertEqual((best["sites_per_thread"], best["stage"], best["copy_gb_per_s"]), (4, "06_prng", 100.0))

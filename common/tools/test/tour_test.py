@@ -15,7 +15,6 @@ import device_report
 import stages
 import tour
 from stages import Failure
-
 from test.tools_test import WithBuild
 
 
@@ -46,7 +45,7 @@ class Tour(WithBuild):
         self.assertNotIn("](../", output)  # links
 
     def test_the_diff_is_the_one_of_diff(self):
-        code, output = self.tour("--no-measure", "--stages", "03")
+        output = self.tour("--no-measure", "--stages", "03")[1]
         files = ["02_blocked/update.cu", "03_shared_memory/update.cu"]
         done = subprocess.run(["diff", "-U2", "-d", *files], cwd=stages.ROOT, capture_output=True, text=True)
         changes = re.search(r" -> 03_shared_memory/update.cu\n-+\n(.*)\nPredict\n", output, re.DOTALL)[1]
@@ -70,7 +69,7 @@ class Tour(WithBuild):
         self.assertEqual({row[-1] for row in rows}, {"ref", "yes"})
 
     def test_both_models_of_a_stage(self):
-        code, output = self.tour("--stages", "07")
+        output = self.tour("--stages", "07")[1]
         self.assertRegex(output, r"\n2D majority model: \d+ x \d+ spins, \d+ steps?, ")
         self.assertRegex(output, r"\n3D spin glass: \d+ x \d+ x \d+ sites, ")
 

@@ -1,0 +1,103 @@
+"""What the tests of programs share: a program is run as a user would, and refuses in one line."""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+PROGRAM = None  # its path, which main() takes from the command line
+
+
+def run(*arguments, stdin=None):
+    return subprocess.run([PROGRAM, *map(str, arguments)], input=stdin, capture_output=True, timeout=120)
+
+
+def result(*arguments, stdin=None):
+    """The JSON object of a run that must succeed without a word on stderr."""
+    done = run(*arguments, "--json", stdin=stdin)
+    assert done.returncode == 0 and done.stderr == b"", done
+    return json.loads(done.stdout)
+
+
+def stage():
+    return Path(PROGRAM).parent.name
+
+
+class InFolder(unittest.TestCase):
+    place = None
+
+    def setUp(self):
+        holder = tempfile.TemporaryDirectory(dir=self.place)
+        self.addCleanup(holder.cleanup)
+        self.folder = Path(holder.name)
+
+    def file(self, name, content):
+        path = self.folder / name
+        path.write_bytes(content)
+        return path
+
+    def snapshot(self):
+        return {path: path.read_bytes() for path in self.folder.rglob("*") if path.is_file()}
+
+    def assert_says_no(self, done, names="", code=2):
+        """One line on stderr, with this in it, an exit code, and nothing else. `done`: (code, output, errors)."""
+        self.assertEqual(done[:2], (code, ""), done)
+        self.assertRegex(done[2], rf"\A{Path(PROGRAM).name}: [^\n]+\n\Z")
+        self.assertIn(str(names), done[2])
+
+
+class Refusing(InFolder):
+    """One line on stderr, exit code 2, and nothing written or changed."""
+
+    ending = ""  # of the files that the program writes
+
+    def assert_refused(self, *arguments, names=""):
+        existing = self.file("existing" + self.ending, b"precious")
+        for output in ([], ["--output", self.folder / f"new{self.ending}"], ["--output", existing]):
+            if output and "--output" in arguments:
+                continue
+            with self.subTest(arguments=arguments + tuple(output)):
+                before = self.snapshot()
+                done = run(*arguments, *output)
+                self.assert_says_no((done.returncode, done.stdout.decode(), done.stderr.decode()), names)
+                self.assertEqual(self.snapshot(), before)
+
+    def assert_finds_the_disk_full(self, *arguments):
+        done = run(*arguments, "--json")
+        self.assertEqual(done.returncode, 2, done)
+        self.assertRegex(done.stderr.decode(), rf"\A{Path(PROGRAM).name}: /dev/full: [^\n]+\n\Z")
+        self.assertEqual(self.snapshot(), {})
+
+    def assert_refuses_devices(self, *problem):
+        self.assert_refused("--device", 99, *problem, names="99")
+        self.assert_refused("--device", "tpu", *problem, names="tpu")
+        # Where there is a GPU and the stage has a kernel for it, it is taken; anywhere else it is refused.
+        done = run("--device", "gpu", *problem, "--json")
+        if done.returncode == 0:
+            self.assertEqual(json.loads(done.stdout)["device"]["platform"], "gpu")
+        else:
+            self.assert_refused("--device", "gpu", *problem, names="gpu")
+
+
+class Printing(InFolder):
+    def assert_needs_its_output(self):
+        with open("/dev/full", "wb") as full:
+            done = subprocess.run([PROGRAM, "--size", "4"], stdout=full, stderr=subprocess.PIPE, timeout=120)
+        self.assertEqual(done.returncode, 1)
+        name = Path(PROGRAM).name
+        self.assertRegex(done.stderr.decode(), rf"\A{name}: cannot write to standard output[^\n]*\n\Z")
+
+    def assert_helps_with(self, options):
+        done = run("--help")
+        self.assertEqual((done.returncode, done.stderr), (0, b""))
+        for option in options.split():
+            self.assertIn(f"--{option} ", done.stdout.decode())
+
+
+def main():
+    global PROGRAM
+    PROGRAM = os.path.abspath(sys.argv.pop(1))
+    unittest.main()
