@@ -169,21 +169,7 @@ class Scripts(InFolder):
     def test_quench(self):
         arguments = self.arguments(
             "quench",
-            "--size",
-            8,
-            "--runs",
-            2,
-            "--sweeps",
-            128,
-            "--temperatures",
-            "1.1,3",
-            "--window",
-            "1.2,9",
-            "--jobs",
-            2,
-            "--",
-            "--device",
-            "auto",
+            *"--size 8 --runs 2 --sweeps 128 --temperatures 1.1,3 --window 1.2,9 --jobs 2 -- --device auto".split(),
         )
         code, text, errors = call(quench, *arguments)
         self.assertEqual((code, errors), (0, ""), text)

@@ -183,18 +183,7 @@ class Efficiency(unittest.TestCase):
 class Results(WithFake):
     def test_what_is_called(self):
         code, text = self.run_(
-            "--ranks",
-            "1,3",
-            "--size",
-            "4,16",
-            "--transport",
-            "peer",
-            "--samples",
-            "32",
-            "--seconds",
-            "0.5",
-            "--generator",
-            "minstd",
+            *"--ranks 1,3 --size 4,16 --transport peer --samples 32 --seconds 0.5 --generator minstd".split()
         )
         self.assertEqual(code, 0)
         program = str(self.folder / "08_mpi/scaling")

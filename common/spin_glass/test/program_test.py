@@ -383,20 +383,7 @@ class LongRuns(programs.InFolder):
 
     @of_the_program
     def test_outputs_may_move(self):
-        self.succeed(
-            "--size",
-            4,
-            "--samples",
-            2,
-            "--output",
-            "a.csv",
-            "--averages",
-            "b.csv",
-            "--checkpoint",
-            "c",
-            "--measure",
-            "log",
-        )
+        self.succeed(*"--size 4 --samples 2 --output a.csv --averages b.csv --checkpoint c --measure log".split())
         other = self.folder / "other"
         other.mkdir()
         for name in ("c", "c.rows"):
@@ -561,24 +548,10 @@ class Runs(programs.Printing):
         )
         self.assertEqual(
             said(
-                "--size",
-                6,
-                "--beta",
-                0.5,
-                "--sweeps",
-                3,
-                "--samples",
-                2,
-                "--replicas",
-                5,
-                "--samples-per-stream",
-                1,
-                "--seed",
-                7,
-                "--ferromagnetic-fraction",
-                0.7,
-                "--start",
-                "ordered",
+                *(
+                    "--size 6 --beta 0.5 --sweeps 3 --samples 2 --replicas 5 --samples-per-stream 1 --seed 7 "
+                    "--ferromagnetic-fraction 0.7 --start ordered"
+                ).split()
             ),
             ("5f27477ecf4fe582", 690, -3024),
         )
@@ -608,26 +581,10 @@ class Runs(programs.Printing):
 
     def test_json_says_the_whole_problem(self):
         answer = result(
-            "--size",
-            6,
-            "--beta",
-            0.25,
-            "--sweeps",
-            3,
-            "--samples",
-            2,
-            "--replicas",
-            3,
-            "--seed",
-            7,
-            "--samples-per-stream",
-            5,
-            "--start",
-            "ordered",
-            "--ferromagnetic-fraction",
-            0.75,
-            "--measure",
-            "every:2",
+            *(
+                "--size 6 --beta 0.25 --sweeps 3 --samples 2 --replicas 3 --seed 7 --samples-per-stream 5 --start "
+                "ordered --ferromagnetic-fraction 0.75 --measure every:2"
+            ).split()
         )
         self.assertEqual(answer["program"], "spin_glass")
         self.assertEqual(answer["stage"], stage())
@@ -711,21 +668,10 @@ class Runs(programs.Printing):
     def test_beta_zero_flips_every_spin_in_every_sweep(self):
         for generator in GENERATORS if is_reference() else GENERATORS[:1]:
             answer = result(
-                "--size",
-                6,
-                "--beta",
-                0,
-                "--sweeps",
-                3,
-                "--measure",
-                "every:1",
-                "--start",
-                "ordered",
-                "--ferromagnetic-fraction",
-                1,
-                "--samples",
-                33,
-                "--generator",
+                *(
+                    "--size 6 --beta 0 --sweeps 3 --measure every:1 --start ordered --ferromagnetic-fraction 1 "
+                    "--samples 33 --generator"
+                ).split(),
                 generator,
             )
             self.assertEqual([row["m"] for row in answer["averages"]], [1, -1, 1, -1])
@@ -807,18 +753,7 @@ class Runs(programs.Printing):
         """Ordered start: every state has the energy - sum J, counted from the written file."""
         path, table = self.folder / "a.rudy", self.folder / "t.csv"
         answer = result(
-            "--size",
-            6,
-            "--sweeps",
-            0,
-            "--start",
-            "ordered",
-            "--replicas",
-            1,
-            "--write-couplings",
-            path,
-            "--output",
-            table,
+            *"--size 6 --sweeps 0 --start ordered --replicas 1 --write-couplings".split(), path, "--output", table
         )
         self.assertEqual(answer["energy"], -sum(edges(path).values()))
         self.assertEqual(int(read_csv(table)[1][0]["energy"]), answer["energy"])
@@ -829,35 +764,14 @@ class Runs(programs.Printing):
             result(
                 "--couplings",
                 INSTANCES / f"{name}.rudy",
-                "--temperature",
-                0.5,
-                "--replicas",
-                16,
-                "--sweeps",
-                400,
-                "--measure",
-                "every:10",
-                "--output",
+                *"--temperature 0.5 --replicas 16 --sweeps 400 --measure every:10 --output".split(),
                 table,
             )
             self.assertEqual(min(int(row["energy"]) for row in read_csv(table)[1]), ground)
 
     def test_tables(self):
         """Rows of states agree with the averages, in both formats, and say the whole problem."""
-        problem = [
-            "--size",
-            4,
-            "--sweeps",
-            8,
-            "--samples",
-            5,
-            "--samples-per-stream",
-            2,
-            "--replicas",
-            3,
-            "--measure",
-            "log",
-        ]
+        problem = "--size 4 --sweeps 8 --samples 5 --samples-per-stream 2 --replicas 3 --measure log".split()
         states, averages = self.folder / "s.csv", self.folder / "a.csv"
         answer = result(*problem, "--output", states, "--averages", averages)
         for path in (states, averages):

@@ -1017,20 +1017,9 @@ class Words(WithBuild):
 
     def test_only_what_is_asked(self):
         self.measure(
-            "--size",
-            "8",
-            "--spins",
-            "1",
-            "--kernel",
-            "wide",
-            "--samples-per-word",
-            "32",
-            "--threads",
-            "128",
-            "--generator",
-            "minstd",
-            "--sweeps",
-            "5",
+            *(
+                "--size 8 --spins 1 --kernel wide --samples-per-word 32 --threads 128 --generator minstd --sweeps 5"
+            ).split()
         )
         (point,) = self.result["points"]
         self.assertEqual(
