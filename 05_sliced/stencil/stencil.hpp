@@ -6,14 +6,17 @@
 /// stores into it the XOR of its six neighbours and the words of its six bonds. There is no randomness.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <string_view>
 #include <vector>
 
 #include "gpu/host_device.hpp"
 #include "gpu/platforms.hpp"
 #include "random/streams.hpp"
-#include "spin_glass/engine/simulation.hpp"
+#include "spin_glass/engine/launch.hpp"
 
 namespace psflip::stencil {
 
@@ -35,6 +38,26 @@ PSFLIP_HOST_DEVICE constexpr Word coupling(std::int64_t bond) {
 /// What site s with this word adds to the checksum.
 PSFLIP_HOST_DEVICE constexpr std::uint64_t checksum_term(std::int64_t site, Word word) { return mix(mix(site) + word); }
 
+/// How a kernel reads what it does not write: by a plain pointer, through the read-only path, or as a linear texture.
+enum class Load { plain, readonly, texture };
+constexpr std::array<std::string_view, 3> names_of(Load) { return {"plain", "readonly", "texture"}; }
+
+/// How an engine is to be run. Nothing here changes a word. What is left empty, the engine chooses.
+struct Launch {
+  int device = 0;  ///< device number within the platform
+  std::optional<spin_glass::Indexing> indexing{};
+  std::optional<Load> load{};
+  std::optional<int> threads{};  ///< of a block
+};
+inline const std::vector<FieldOf<Launch>>& launch_fields(const Launch& = {}) {
+  static const std::vector<FieldOf<Launch>> fields = {
+      launch_field("indexing", &Launch::indexing, "How threads find sites"),
+      launch_field("load", &Launch::load, "How kernels read"),
+      launch_field("threads", &Launch::threads, "Threads of a block; with a grid indexing a whole row at least"),
+  };
+  return fields;
+}
+
 /// The words on a device, in the order of some layout. Every member may throw std::runtime_error if the device fails.
 class Engine {
  public:
@@ -49,14 +72,14 @@ class Engine {
   virtual std::vector<Word> words() const = 0;
   /// The sum of checksum_term over all sites, modulo 2^64, computed on the device.
   virtual std::uint64_t checksum() const = 0;
-  /// The launch that is used, with everything filled in but sites_per_thread: a thread has one site.
-  virtual spin_glass::Launch launch() const = 0;
+  /// The launch that is used, with everything filled in.
+  virtual Launch launch() const = 0;
 };
 
 /// An engine at its start. size: L, even, 4 to 1624. Throws InvalidInput for a launch that cannot be done (bitwise
 /// unless L is a power of two, a texture of more elements than the device allows, a row or block of more than 1024
 /// threads) or a lattice beyond the device's memory.
-using MakeEngine = std::unique_ptr<Engine>(std::int64_t size, const spin_glass::Launch& launch);
+using MakeEngine = std::unique_ptr<Engine>(std::int64_t size, const Launch& launch);
 
 }  // namespace psflip::stencil
 

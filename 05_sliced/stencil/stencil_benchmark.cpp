@@ -9,9 +9,7 @@
 #include <algorithm>
 #include <map>
 #include <memory>
-#include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "05_sliced/stencil/stencil.hpp"
@@ -24,31 +22,10 @@
 namespace psflip::stencil {
 namespace {
 
-using spin_glass::Indexing;
-using spin_glass::Launch;
-using spin_glass::Load;
-
-template <class Choices>
-std::vector<std::string> names(const Choices& choices) {
-  std::vector<std::string> all;
-  for (const auto choice : choices) all.emplace_back(name(choice));
-  return all;
-}
-
-/// The one of `choices` that is called so.
-template <class Choices>
-auto called(const std::string& wish, const Choices& choices) {
-  return *std::ranges::find(choices, wish, [](auto choice) { return std::string(name(choice)); });
-}
-
-struct Options {
+struct Options : EngineOptions {
+  Options() { launches = {{"indexing", names<spin_glass::Indexing>()}, {"load", names<Load>()}}; }
   std::vector<std::int64_t> sizes{64};
-  std::vector<std::string> indexings = names(spin_glass::indexings);
-  std::vector<std::string> loads = names(spin_glass::loads);
-  std::vector<int> threads;
   std::int64_t sweeps = 10;
-  int repetitions = 5;
-  std::string device = "auto";
 };
 
 /// What all benchmarks of this process share.
@@ -56,68 +33,45 @@ struct Session {
   Options options;
   Choice<MakeEngine> choice;
   std::map<std::int64_t, Verdict> verdicts;  ///< by size, on the words K sweeps after the start
-
-  // Repetitions of a benchmark are separate calls and share one engine; two engines need not fit into the memory.
-  std::unique_ptr<Engine> engine;
-  std::string engine_name;
+  EngineAtWork at_work;
 };
 
-bool bits_agree(benchmark::State& state, Session& session, std::int64_t size, const std::string& when) {
-  return session.verdicts[size].agrees(state, hex(session.engine->checksum()), when);
-}
+class Timed : public TimedEngine {
+ public:
+  Timed(Session& session, std::int64_t size, const Launch& launch)
+      : session_(session), size_(size), engine_(session.choice.platform->make_simulation(size, launch)) {}
+  void restart() override { engine_->restart(); }
+  double run() override { return engine_->advance(2 * session_.options.sweeps); }
+  bool agrees(benchmark::State& state, const std::string& when) override {
+    return session_.verdicts[size_].agrees(state, hex(engine_->checksum()), when);
+  }
+  void report(benchmark::State& state, double seconds) override {
+    const double sites = static_cast<double>(size_) * static_cast<double>(size_) * static_cast<double>(size_);
+    const double updates =
+        sites * static_cast<double>(session_.options.sweeps * static_cast<std::int64_t>(state.iterations()));
+    state.counters["ps_per_site"] = seconds / updates * 1e12;
+    state.counters["bytes_per_site"] = bytes_per_site;
+    state.counters["gb_per_s"] = bytes_per_site * updates / seconds * 1e-9;
+    state.counters["threads_of_a_block"] = *engine_->launch().threads;
+    state.SetLabel(session_.verdicts[size_].expected);
+  }
 
-/// The engine for this launch, warm, its bits checked once. Null if they are wrong.
-Engine* prepare(benchmark::State& state, Session& session, const std::string& name, std::int64_t size, Launch launch) {
-  if (session.engine && session.engine_name == name) return session.engine.get();
-  session.engine.reset();
-  launch.device = session.choice.device.index;
-  session.engine = session.choice.platform->make_simulation(size, launch);
-  session.engine_name = name;
-  session.engine->advance(2 * session.options.sweeps);
-  if (!bits_agree(state, session, size, "before")) session.engine.reset();
-  return session.engine.get();
-}
-
-void measure(benchmark::State& state, Session& session, const std::string& name, std::int64_t size,
-             const Launch& launch) {
-  Engine* engine = prepare(state, session, name, size, launch);
-  if (!engine) return;
-  const double seconds = time_iterations(state, [&] {
-    engine->restart();
-    return engine->advance(2 * session.options.sweeps);
-  });
-  if (!bits_agree(state, session, size, "after")) return;
-  const double sites = static_cast<double>(size) * static_cast<double>(size) * static_cast<double>(size);
-  const double updates =
-      sites * static_cast<double>(session.options.sweeps * static_cast<std::int64_t>(state.iterations()));
-  state.counters["ps_per_site"] = seconds / updates * 1e12;
-  state.counters["bytes_per_site"] = bytes_per_site;
-  state.counters["gb_per_s"] = bytes_per_site * updates / seconds * 1e-9;
-  state.counters["threads_of_a_block"] = *engine->launch().threads;
-  state.SetLabel(session.verdicts[size].expected);
-}
+ private:
+  Session& session_;
+  std::int64_t size_;
+  std::unique_ptr<Engine> engine_;
+};
 
 void register_benchmarks(Session& session) {
   const Options& options = session.options;
-  for (const std::int64_t size : options.sizes) {
-    for (const std::string& indexing : options.indexings) {
-      for (const std::string& load : options.loads) {
-        for (const auto threads : or_default(options.threads)) {
-          std::string name = "stencil/size:" + std::to_string(size) + "/indexing:" + indexing + "/load:" + load;
-          if (threads) name += "/threads:" + std::to_string(*threads);
-          const Launch launch{.indexing = called(indexing, spin_glass::indexings),
-                              .load = called(load, spin_glass::loads),
-                              .threads = threads};
-          register_benchmark(name, options.repetitions, 0, [&session, name, size, launch](benchmark::State& state) {
-            measure(state, session, name, size, launch);
-          });
-        }
-      }
-    }
-  }
+  for (const std::int64_t size : options.sizes)
+    for (const Launch& launch : launches<Launch>(options, session.choice.device.index))
+      register_engine("stencil/size:" + std::to_string(size) + words(launch), options, false, session.at_work,
+                      session.verdicts[size],
+                      [&session, size, launch] { return std::make_unique<Timed>(session, size, launch); });
   const auto largest = static_cast<std::size_t>(std::ranges::max(options.sizes));
   register_copy_benchmark(session.choice.device, largest * largest * largest * sizeof(Word),
-                          [&session] { session.engine.reset(); });
+                          [&session] { session.at_work.engine.reset(); });
 }
 
 void check_sizes(const Options& options) {
@@ -130,17 +84,8 @@ void check_sizes(const Options& options) {
 
 void add_options(CommandLine& line, Options& options) {
   line.option("--size", options.sizes, "Sites along each side: even").delimiter(',').check(whole_number(1));
-  line.option("--indexing", options.indexings, "standard, bitwise, standard-grid, sliced, sliced-grid (all)")
-      .delimiter(',')
-      .check(one_of(names(spin_glass::indexings)));
-  line.option("--load", options.loads, "plain, readonly, texture (all)")
-      .delimiter(',')
-      .check(one_of(names(spin_glass::loads)));
-  line.option("--threads", options.threads, "Threads of a block; with a grid indexing a whole row at least")
-      .delimiter(',')
-      .check(whole_number(1, 1024));
   line.option("--sweeps", options.sweeps, "Updates of all sites in one timed run").check(whole_number(1));
-  add_common_options(line, options.repetitions, options.device);
+  declare<Launch>(line, options);
 }
 
 }  // namespace

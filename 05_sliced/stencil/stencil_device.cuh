@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "05_sliced/loads.hpp"
 #include "05_sliced/mapping.hpp"
+#include "05_sliced/stencil/loads.hpp"
 #include "05_sliced/stencil/stencil.hpp"
 #include "app/invalid_input.hpp"
 #include "gpu/device_buffer.hpp"
@@ -52,7 +52,7 @@ __global__ void add_up(const Word* words, Layout layout, Colour colour, int size
 template <class Layout>
 class StencilOnDevice : public stencil::Engine {
  public:
-  StencilOnDevice(int size, const spin_glass::Launch& launch, const Layout& layout)
+  StencilOnDevice(int size, const stencil::Launch& launch, const Layout& layout)
       : size_(size), half_(count(layout)), launch_(launch), layout_(layout) {
     CHECK_CUDA(cudaSetDevice(launch_.device));
     for (const Colour colour : {spin_glass::red, spin_glass::blue}) words_[colour] = DeviceBuffer<Word>(half_);
@@ -106,14 +106,14 @@ class StencilOnDevice : public stencil::Engine {
     return sum.to_host().front();
   }
 
-  spin_glass::Launch launch() const override { return launch_; }
+  stencil::Launch launch() const override { return launch_; }
 
  protected:
   /// Starts the kernel that updates all sites of one colour.
   virtual void launch_half_sweep(Colour colour) = 0;
 
   int size_, half_;  ///< L, and the sites of one colour
-  spin_glass::Launch launch_;
+  stencil::Launch launch_;
   Layout layout_;
   DeviceBuffer<Word> words_[2];                           ///< [colour][element]
   DeviceBuffer<Word> couplings_[spin_glass::directions];  ///< [direction][element of the red end]
@@ -127,7 +127,7 @@ class StencilOnDevice : public stencil::Engine {
 };
 
 /// Throws InvalidInput if the device cannot have such a lattice: eight arrays, of half its sites each.
-inline void refuse_large_stencil(std::int64_t size, const spin_glass::Launch& launch) {
+inline void refuse_large_stencil(std::int64_t size, const stencil::Launch& launch) {
   const std::int64_t half = size * size * size / 2;
   if (launch.load == Load::texture) refuse_large_texture(half, launch.device);
   if (launch.indexing == spin_glass::Indexing::sliced_grid && size > 1024)

@@ -136,7 +136,7 @@ def passes(folder, number):
 def spin_glass_launches(folder, number, indexing, generator="minstd"):
     def text(launch):
         sites = launch["sites_per_thread"]
-        return ", ".join(filter(None, [launch["load"], sites and f"s = {sites}"])) or indexing
+        return f"s = {sites}" if sites else indexing
 
     columns, body = launches(SPIN_GLASS, folder, number, indexing, "threads", text, generator)
     headings = ["ms/sweep", *(f"{threads} threads" for threads in columns)]
