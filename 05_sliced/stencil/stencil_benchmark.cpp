@@ -18,6 +18,7 @@
 #include "app/command_line.hpp"
 #include "app/state_hash.hpp"
 #include "gpu/benchmark.hpp"
+#include "gpu/platforms.hpp"
 #include "spin_glass/engine/platforms.hpp"
 #include "spin_glass/model/problem.hpp"
 
@@ -27,6 +28,11 @@ namespace {
 using spin_glass::Indexing;
 using spin_glass::Launch;
 using spin_glass::Load;
+
+const auto& platforms() {
+  static const auto all = PSFLIP_PLATFORMS(make_stencil);
+  return all;
+}
 
 template <class Choices>
 std::vector<std::string> names(const Choices& choices) {
@@ -71,7 +77,7 @@ Engine* prepare(benchmark::State& state, Session& session, const std::string& na
   if (session.engine && session.engine_name == name) return session.engine.get();
   session.engine.reset();
   launch.device = session.choice.device.index;
-  session.engine = session.choice.platform->make_simulation(size, launch);
+  session.engine = session.choice.platform->make(size, launch);
   session.engine_name = name;
   session.engine->advance(2 * session.options.sweeps);
   if (!bits_agree(state, session, size, "before")) session.engine.reset();

@@ -57,7 +57,7 @@ Simulation* prepare(benchmark::State& state, Session& session, const std::string
   if (session.simulation && session.simulation_name == name) return session.simulation.get();
   session.simulation.reset();
   launch.device = session.choice.device.index;
-  session.simulation = session.choice.platform->make_simulation(session.options.size, launch);
+  session.simulation = session.choice.platform->make(session.options.size, launch);
   session.simulation_name = name;
   session.simulation->set_spins(session.start);
   // The reference is a loop with nothing to warm up, and at the sizes that the GPU needs it runs for ten seconds.

@@ -75,7 +75,7 @@ bool bits_agree(benchmark::State& state, Session& session, const Case& timed, co
 Simulation* prepare(benchmark::State& state, Session& session, const Case& timed) {
   if (session.simulation && session.simulation_name == timed.name) return session.simulation.get();
   session.simulation.reset();
-  session.simulation = session.choice.platform->make_simulation(timed.problem, timed.launch);
+  session.simulation = session.choice.platform->make(timed.problem, timed.launch);
   session.simulation_name = timed.name;
   // The reference is a loop with nothing to warm up, and at the sizes that the GPU needs it runs for ten seconds.
   if (session.choice.platform->name == "reference") return session.simulation.get();

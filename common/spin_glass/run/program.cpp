@@ -68,7 +68,7 @@ void warm_up(const Platform& platform, const Launch& launch, const Problem& prob
     small.size = launch.transport ? std::min<std::int64_t>(problem.size, 64) : 16;
   }
   try {
-    platform.make_simulation(small, launch)->advance(2);
+    platform.make(small, launch)->advance(2);
   } catch (const InvalidInput&) {
   }
 }
@@ -135,7 +135,7 @@ void work(const Options& given) {
   std::ostream& out = files.writes_standard_output() ? std::cerr : std::cout;
 
   const Launch wish = wish_for(given, options, saved, choice);
-  const std::unique_ptr<Simulation> simulation = choice.platform->make_simulation(run.problem, wish);
+  const std::unique_ptr<Simulation> simulation = choice.platform->make(run.problem, wish);
   if (checkpointer && !simulation->can_resume()) {
     throw InvalidInput("--checkpoint: the random streams of " + std::string(name(run.problem.generator)) +
                        " are cuRAND's own and cannot be continued; take another --generator");
