@@ -14,7 +14,6 @@
 #include <vector>
 
 #include "gpu/host_device.hpp"
-#include "gpu/platforms.hpp"
 #include "random/streams.hpp"
 #include "spin_glass/engine/launch.hpp"
 
@@ -89,12 +88,3 @@ stencil::MakeEngine make_stencil;  ///< as CUDA on host threads
 namespace psflip::gpu {
 stencil::MakeEngine make_stencil;  ///< on a GPU
 }
-
-namespace psflip::stencil {
-
-inline const auto& platforms() {
-  static const auto all = PSFLIP_PLATFORMS(make_stencil);
-  return all;
-}
-
-}  // namespace psflip::stencil

@@ -16,11 +16,17 @@
 #include "app/command_line.hpp"
 #include "app/state_hash.hpp"
 #include "gpu/benchmark.hpp"
+#include "gpu/platforms.hpp"
 #include "spin_glass/engine/platforms.hpp"
 #include "spin_glass/model/problem.hpp"
 
 namespace psflip::stencil {
 namespace {
+
+const auto& platforms() {
+  static const auto all = PSFLIP_PLATFORMS(make_stencil);
+  return all;
+}
 
 struct Options : EngineOptions {
   Options() { launches = {{"indexing", names<spin_glass::Indexing>()}, {"load", names<Load>()}}; }
@@ -39,7 +45,7 @@ struct Session {
 class Timed : public TimedEngine {
  public:
   Timed(Session& session, std::int64_t size, const Launch& launch)
-      : session_(session), size_(size), engine_(session.choice.platform->make_simulation(size, launch)) {}
+      : session_(session), size_(size), engine_(session.choice.platform->make(size, launch)) {}
   void restart() override { engine_->restart(); }
   double run() override { return engine_->advance(2 * session_.options.sweeps); }
   bool agrees(benchmark::State& state, const std::string& when) override {

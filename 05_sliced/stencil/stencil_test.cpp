@@ -12,6 +12,7 @@
 #include "05_sliced/stencil/stencil.hpp"
 #include "app/invalid_input.hpp"
 #include "gpu/platform_test.hpp"
+#include "gpu/platforms.hpp"
 
 namespace psflip::stencil {
 namespace {
@@ -19,6 +20,11 @@ namespace {
 using spin_glass::Indexing;
 using testing::AllOf;
 using testing::HasSubstr;
+
+const auto& platforms() {
+  static const auto all = PSFLIP_PLATFORMS(make_stencil);
+  return all;
+}
 
 std::string describe(std::int64_t size, const Launch& launch) {
   return "L = " + std::to_string(size) + ", " + std::string(name(*launch.indexing)) + ", " +
@@ -62,9 +68,7 @@ std::uint64_t sum_of_terms(const std::vector<Word>& words) {
 
 class Stencil : public PlatformTest<platforms> {
  protected:
-  std::unique_ptr<Engine> make(std::int64_t size, const Launch& launch) const {
-    return platform_->make_simulation(size, launch);
-  }
+  std::unique_ptr<Engine> make(std::int64_t size, const Launch& launch) const { return platform_->make(size, launch); }
 };
 
 TEST_P(Stencil, EveryVariantHasTheWordsOfTheBruteForceLoop) {

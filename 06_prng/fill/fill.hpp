@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "gpu/host_device.hpp"
-#include "gpu/platforms.hpp"
 #include "random/streams.hpp"
 
 namespace psflip::prng {
@@ -102,12 +101,3 @@ extern const prng::Makers fill_makers;  ///< as CUDA on host threads
 namespace psflip::gpu {
 extern const prng::Makers fill_makers;  ///< on a GPU
 }
-
-namespace psflip::prng {
-
-inline const auto& platforms() {
-  static const auto all = PSFLIP_PLATFORMS(fill_makers);
-  return all;
-}
-
-}  // namespace psflip::prng

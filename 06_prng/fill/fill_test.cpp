@@ -17,6 +17,7 @@
 #include "06_prng/fill/fill_reference.hpp"
 #include "app/invalid_input.hpp"
 #include "gpu/platform_test.hpp"
+#include "gpu/platforms.hpp"
 #if PSFLIP_HAS_CURAND
 #include "06_prng/fill/curand_fill.hpp"
 #endif
@@ -26,6 +27,11 @@ namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
+
+const auto& platforms() {
+  static const auto all = PSFLIP_PLATFORMS(fill_makers);
+  return all;
+}
 
 constexpr std::uint64_t seed = 0x123456789abcdef0;
 
@@ -74,7 +80,7 @@ Sums sums_of(const std::vector<float>& numbers) {
 
 class Fill : public PlatformTest<platforms> {
  protected:
-  const Makers* makers() const { return platform_->make_simulation; }
+  const Makers* makers() const { return platform_->make; }
 };
 
 TEST_P(Fill, EveryNumberIsThatOfTheReference) {

@@ -25,6 +25,7 @@
 #include "app/invalid_input.hpp"
 #include "app/state_hash.hpp"
 #include "gpu/benchmark.hpp"
+#include "gpu/platforms.hpp"
 #if PSFLIP_HAS_CURAND
 #include "06_prng/fill/curand_fill.hpp"
 #endif
@@ -32,7 +33,10 @@
 namespace psflip::prng {
 namespace {
 
-constexpr bool has_curand = PSFLIP_HAS_CURAND;
+const auto& platforms() {
+  static const auto all = PSFLIP_PLATFORMS(fill_makers);
+  return all;
+}
 
 /// --tasks
 const std::vector<std::string> tasks = {"fill", "count", "write"};
@@ -205,8 +209,7 @@ void register_own_fills(Session& session, const std::string& generator) {
           problem + "/per-thread:" + std::to_string(s) + "/threads:" + std::to_string(options.threads);
       const Shape shape{streams, s, options.threads, session.choice.device.index};
       add<Filler>(session, {name, problem, generator, streams}, [&session, generator, shape] {
-        return session.choice.platform->make_simulation->filler(generator, session.options.elements,
-                                                                session.options.seed, shape);
+        return session.choice.platform->make->filler(generator, session.options.elements, session.options.seed, shape);
       });
     }
   }
@@ -227,8 +230,7 @@ void register_count(Session& session, const std::string& generator, std::int64_t
 void register_own_counts(Session& session, const std::string& generator) {
   for (const std::int64_t blocks : session.options.blocks)
     for (const int s : session.options.per_thread)
-      register_count(session, generator, blocks, session.options.threads, s,
-                     session.choice.platform->make_simulation->counter);
+      register_count(session, generator, blocks, session.options.threads, s, session.choice.platform->make->counter);
 }
 
 #if PSFLIP_HAS_CURAND
@@ -260,7 +262,7 @@ void register_write(Session& session, const std::string& how) {
   register_benchmark(name, session.options.repetitions, 0, [&session, how](benchmark::State& state) {
     session.drawer.reset();
     const auto bytes = 4 * static_cast<std::size_t>(session.options.elements);
-    const double bandwidth = session.choice.platform->make_simulation->write_bandwidth(
+    const double bandwidth = session.choice.platform->make->write_bandwidth(
         session.choice.device.index, std::max<std::size_t>(bytes, 16), how == "kernel", 20);
     for ([[maybe_unused]] auto iteration : state) state.SetIterationTime(static_cast<double>(bytes) / bandwidth);
     state.counters["gb_per_s"] = bandwidth * 1e-9;
@@ -302,7 +304,7 @@ void fill_in(Session& session) {
       options.streams.push_back(std::int64_t{1} << bits);
   }
   if (options.blocks.empty()) {
-    const std::int64_t all = session.choice.platform->make_simulation->resident_threads(device.index);
+    const std::int64_t all = session.choice.platform->make->resident_threads(device.index);
     options.blocks = {64, std::max<std::int64_t>(all / options.threads, 1)};
     if (!gpu || options.blocks[0] == options.blocks[1]) options.blocks.pop_back();
   }
@@ -359,8 +361,8 @@ int main(int argc, char** argv) {
     say("elements", static_cast<std::uint64_t>(options.elements));
     say("draws", static_cast<std::uint64_t>(options.draws));
     say("launches", static_cast<std::uint64_t>(options.launches));
-    say("l2_bytes", session.choice.platform->make_simulation->l2_bytes(session.choice.device.index));
-    say("curand", has_curand);
+    say("l2_bytes", session.choice.platform->make->l2_bytes(session.choice.device.index));
+    say("curand", PSFLIP_HAS_CURAND);
     register_benchmarks(session);
   });
 }

@@ -84,7 +84,7 @@ void work(const Options& options) {
 
   std::signal(SIGPIPE, SIG_IGN);  // fwrite() says EPIPE then
   std::setvbuf(stdout, nullptr, _IONBF, 0);
-  const std::unique_ptr<Numbers> numbers = choice.platform->make_simulation(request);
+  const std::unique_ptr<Numbers> numbers = choice.platform->make(request);
   const std::int64_t draws = halves ? 2 : 1, most = numbers->most_steps() / draws;
   std::vector<std::uint32_t> packed;
   for (std::int64_t left = options.count.value_or(std::numeric_limits<std::int64_t>::max()); left > 0;) {

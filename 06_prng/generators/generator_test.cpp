@@ -628,7 +628,7 @@ TEST_P(Kernels, PassEveryCheck) {
   for (const Kind kind : kinds) {
     for (const Check& check : checks) {
       if (!check.of.contains(kind)) continue;
-      EXPECT_EQ(check.find(platform_->make_simulation, kind), "") << name(kind) << ", " << check.name;
+      EXPECT_EQ(check.find(platform_->make, kind), "") << name(kind) << ", " << check.name;
     }
   }
 }
@@ -645,7 +645,7 @@ TEST_P(Kernels, HaveTheBitsOfTheHostForMillionsOfDrawsAndAnyNumberOfStreams) {
                         .group = 5,
                         .draws = 1'500'000 / streams,
                         .draws_per_launch = 200'000};
-        const Result ours = platform_->make_simulation(task), expected = host(kind)(task);
+        const Result ours = platform_->make(task), expected = host(kind)(task);
         EXPECT_TRUE(ours == expected) << name(kind) << ", " << streams << " streams, " << bundle << " a thread";
       }
     }
@@ -655,7 +655,7 @@ TEST_P(Kernels, HaveTheBitsOfTheHostForMillionsOfDrawsAndAnyNumberOfStreams) {
 TEST_P(Kernels, HaveTheNumbersOfTheDefinitionForAThousandStreams) {
   for (const Kind kind : kinds) {
     const Task task{.kind = kind, .bundle = 8, .streams = 1000, .seed = 7, .draws = 2000, .draws_per_launch = 333};
-    EXPECT_EQ(compare_with_definition(platform_->make_simulation, task), "") << name(kind);
+    EXPECT_EQ(compare_with_definition(platform_->make, task), "") << name(kind);
   }
 }
 

@@ -106,7 +106,7 @@ void work(const Options& options) {
   result.rows = system.a.rows;
   result.entries = system.a.begin.back();
   const Choice<const Walker> choice = choose_device(platforms(), options.device);
-  const Walker& walker = *choice.platform->make_simulation;
+  const Walker& walker = *choice.platform->make;
   result.device = choice.device;
   std::optional<OutputFile> output;
   if (options.output) output.emplace(*options.output);

@@ -67,7 +67,7 @@ bool agrees_with_host(const Simulation& simulation, const Case& timed, const Obs
 Simulation& prepare(Session& session, const Case& timed) {
   if (!session.simulation || session.simulation_name != timed.engine) {
     session.simulation.reset();
-    session.simulation = session.choice.platform->make_simulation(
+    session.simulation = session.choice.platform->make(
         timed.problem, {.device = session.choice.device.index, .samples_per_word = timed.samples_per_word});
     session.simulation_name = timed.engine;
     const std::int64_t sweeps = session.options.sweeps;

@@ -127,7 +127,7 @@ class Observe : public PlatformTest<platforms> {
                                                        on_host(state, couplings, true)};
     for (const Packing& way : ways) {
       for (const bool correlations : {false, true}) {
-        const std::vector<SampleObservables> found = platform_->make_simulation(way, state, couplings, correlations);
+        const std::vector<SampleObservables> found = platform_->make(way, state, couplings, correlations);
         ASSERT_EQ(found.size(), expected[correlations].size()) << PrintToString(way);
         for (std::size_t sample = 0; sample < found.size(); ++sample) {
           SCOPED_TRACE(PrintToString(way) + (correlations ? ", with" : ", without") + " correlations, sample " +
@@ -203,7 +203,7 @@ TEST_P(Observe, AgreesWithTheDefinitionOfCorrelations) {
     const Problem problem = problem_of(size, 2, 3, 1);
     const State state = after_sweeps(problem, 2);
     const std::vector<SampleObservables> found =
-        platform_->make_simulation(packing(problem, 32, 4), state, couplings_of(problem), true);
+        platform_->make(packing(problem, 32, 4), state, couplings_of(problem), true);
     for (std::int64_t sample = 0; sample < problem.samples; ++sample)
       EXPECT_EQ(found[static_cast<std::size_t>(sample)].correlations, brute_force_correlations(state, sample));
   }

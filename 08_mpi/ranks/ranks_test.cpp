@@ -96,7 +96,7 @@ std::vector<State> expected_after(const Problem& problem, const Numbers& numbers
 class Slabs : public PlatformTest<platforms> {
  protected:
   std::unique_ptr<Simulation> make(const Problem& problem, const Launch& launch = {}) const {
-    return platform_->make_simulation(problem, launch);
+    return platform_->make(problem, launch);
   }
 
   /// The one line in which the ranks refuse; empty if they do not.

@@ -77,7 +77,7 @@ Json measure(const Options& options, const Choice& choice, std::int64_t size, co
                         .generator = called(generators, options.generator)};
   Launch wish{.device = choice.device.index};
   if (transport != "auto") wish.transport = called(transports, transport);
-  const std::unique_ptr<Simulation> simulation = choice.platform->make_simulation(problem, wish);
+  const std::unique_ptr<Simulation> simulation = choice.platform->make(problem, wish);
   simulation->advance(2 * checked_sweeps);
   const std::string check = check_of(*simulation);
 

@@ -33,7 +33,7 @@ std::string list(const std::vector<DeviceReport>& all) {
 
 }  // namespace
 
-std::vector<DeviceReport> reference_devices() { return {{processor_name(), "reference", 0}}; }
+std::vector<DeviceReport> reference::devices() { return {{processor_name(), "reference", 0}}; }
 
 DeviceReport choose_device(const std::vector<DeviceReport>& all, const std::string& wish) {
   for (const DeviceReport& device : all) {

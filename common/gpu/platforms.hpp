@@ -9,40 +9,45 @@
 
 #include "gpu/device.hpp"
 
+namespace psflip::reference {
+/// The host as plain loops use it: one device, named after the processor.
+std::vector<DeviceReport> devices();
+}  // namespace psflip::reference
+
 namespace psflip {
 
-/// A kind of device. MakeSimulation is the model's: the function that makes an engine on one.
-template <class MakeSimulation>
+/// A kind of device. Make is the program's: the function that makes an engine on one, or a struct of such functions.
+template <class Make>
 struct Platform {
   std::string name;                        ///< "gpu", "cpu" or "reference"
   std::vector<DeviceReport> (*devices)();  ///< what is there now; may be empty
-  MakeSimulation* make_simulation;
+  Make* make;
 };
 
-/// A program's platforms, best first, as far as this build has them: a vector of Platform. `make` is a name that
-/// psflip::gpu and psflip::cpu both have.
+/// A program's platforms, best first, as far as this build has them: a vector of Platform. `make` is a name in
+/// psflip::gpu and psflip::cpu, or, if the program is the CPU reference, in psflip::reference.
 #if PSFLIP_HAS_GPU && PSFLIP_HAS_CPU
 #define PSFLIP_PLATFORMS(make) \
   std::vector { PSFLIP_PLATFORM_OF(gpu, make), PSFLIP_PLATFORM_OF(cpu, make) }
 #elif PSFLIP_HAS_GPU
 #define PSFLIP_PLATFORMS(make) \
   std::vector { PSFLIP_PLATFORM_OF(gpu, make) }
-#else
+#elif PSFLIP_HAS_CPU
 #define PSFLIP_PLATFORMS(make) \
   std::vector { PSFLIP_PLATFORM_OF(cpu, make) }
+#else
+#define PSFLIP_PLATFORMS(make) \
+  std::vector { PSFLIP_PLATFORM_OF(reference, make) }
 #endif
 #define PSFLIP_PLATFORM_OF(kind, make) \
   psflip::Platform<decltype(kind::make)> { #kind, kind::devices, &kind::make }
 
 /// A platform and one of its devices.
-template <class MakeSimulation>
+template <class Make>
 struct Choice {
-  const Platform<MakeSimulation>* platform;
+  const Platform<Make>* platform;
   DeviceReport device;
 };
-
-/// The host as the reference, a plain loop, uses it: one device, named after the processor.
-std::vector<DeviceReport> reference_devices();
 
 /// Which of `all`, the devices of every platform, best first, answers to the wish. "auto": the first. "cpu", "gpu": the
 /// first of that platform (the reference answers to "cpu" too). A number: that GPU. Throws InvalidInput, naming the
@@ -50,16 +55,16 @@ std::vector<DeviceReport> reference_devices();
 DeviceReport choose_device(const std::vector<DeviceReport>& all, const std::string& wish);
 
 /// The same, with the platform that has the device.
-template <class MakeSimulation>
-Choice<MakeSimulation> choose_device(const std::vector<Platform<MakeSimulation>>& platforms, const std::string& wish) {
+template <class Make>
+Choice<Make> choose_device(const std::vector<Platform<Make>>& platforms, const std::string& wish) {
   std::vector<DeviceReport> all;
-  for (const Platform<MakeSimulation>& platform : platforms) {
+  for (const Platform<Make>& platform : platforms) {
     for (const DeviceReport& device : platform.devices()) {
       all.push_back(device);
     }
   }
   const DeviceReport device = choose_device(all, wish);
-  for (const Platform<MakeSimulation>& platform : platforms) {
+  for (const Platform<Make>& platform : platforms) {
     if (platform.name == device.platform) {
       return {&platform, device};
     }

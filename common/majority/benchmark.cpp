@@ -36,7 +36,7 @@ struct Session {
 class Timed : public TimedEngine {
  public:
   Timed(Session& session, const Launch& launch)
-      : session_(session), simulation_(session.choice.platform->make_simulation(session.options.size, launch)) {
+      : session_(session), simulation_(session.choice.platform->make(session.options.size, launch)) {
     restart();
   }
   void restart() override { simulation_->set_spins(session_.start); }

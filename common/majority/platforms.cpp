@@ -6,11 +6,7 @@ namespace psflip::majority {
 std::string_view stage() { return PSFLIP_STAGE; }
 
 const std::vector<Platform>& platforms() {
-#if PSFLIP_HAS_REFERENCE
-  static const std::vector<Platform> all{{"reference", reference_devices, reference::make_simulation}};
-#else
   static const std::vector<Platform> all = PSFLIP_PLATFORMS(make_simulation);
-#endif
   return all;
 }
 

@@ -84,7 +84,7 @@ Lattice start(const Options& options, std::int64_t largest) {
 
 /// A device's first launch also loads the kernel. A lattice of one spin takes that out of the measured time.
 void warm_up(const Platform& platform, const Launch& launch) {
-  const std::unique_ptr<Simulation> simulation = platform.make_simulation(1, launch);
+  const std::unique_ptr<Simulation> simulation = platform.make(1, launch);
   simulation->set_spins({1, {1}});
   simulation->advance(1);
 }
@@ -177,7 +177,7 @@ void work(const Options& options) {
   std::ostream& out = stdout_is_taken ? std::cerr : std::cout;
 
   Lattice lattice = start(options, largest_size(*choice.platform, wish.storage));
-  const std::unique_ptr<Simulation> simulation = choice.platform->make_simulation(lattice.size, wish);
+  const std::unique_ptr<Simulation> simulation = choice.platform->make(lattice.size, wish);
   if (!options.json) {
     report_device(out, choice.device);
   }

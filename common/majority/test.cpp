@@ -108,7 +108,7 @@ std::vector<Lattice> structured_starts(std::int64_t n) {
 class Engine : public PlatformTest<platforms> {
  protected:
   std::unique_ptr<Simulation> make(std::int64_t size, const Launch& launch) const {
-    return platform_->make_simulation(size, launch);
+    return platform_->make(size, launch);
   }
 
   /// Nothing if the stage or the device cannot do the launch. Then it must say so, naming the value.

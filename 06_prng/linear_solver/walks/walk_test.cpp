@@ -203,7 +203,7 @@ const auto& platforms() {
 
 class Walks : public PlatformTest<platforms> {
  protected:
-  const Walker& walker() const { return *platform_->make_simulation; }
+  const Walker& walker() const { return *platform_->make; }
   Outcome walk(const Scaled& system, const Request& request) const {
     return walker().walk(tables_for(system, request.method), system, request, 0);
   }

@@ -50,7 +50,7 @@ class Timed : public TimedEngine {
       : session_(session),
         verdict_(verdict),
         problem_(problem),
-        simulation_(session.choice.platform->make_simulation(problem, launch)) {}
+        simulation_(session.choice.platform->make(problem, launch)) {}
   void restart() override { simulation_->restart(); }
   double run() override { return simulation_->advance(2 * session_.options.sweeps); }
   bool agrees(benchmark::State& state, const std::string& when) override {

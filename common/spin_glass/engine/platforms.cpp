@@ -12,11 +12,7 @@ std::string_view stage() { return PSFLIP_STAGE; }
 bool built_with(std::string_view library) { return library == PSFLIP_BUILT_WITH; }
 
 const std::vector<Platform>& platforms() {
-#if PSFLIP_HAS_REFERENCE
-  static const std::vector<Platform> all{{"reference", reference_devices, reference::make_simulation}};
-#else
   static const std::vector<Platform> all = PSFLIP_PLATFORMS(make_simulation);
-#endif
   return all;
 }
 

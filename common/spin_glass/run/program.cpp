@@ -65,7 +65,7 @@ void warm_up(const Platform& platform, const Launch& launch, const Problem& prob
   small.samples = 1;
   small.size = std::min<std::int64_t>(problem.size, 64);
   try {
-    platform.make_simulation(small, launch)->advance(2);
+    platform.make(small, launch)->advance(2);
   } catch (const InvalidInput&) {
   }
 }
@@ -150,7 +150,7 @@ void work(const Options& given) {
   std::ostream& out = files.writes_standard_output() ? std::cerr : std::cout;
 
   const Launch wish = wish_for(given, saved, choice);
-  const std::unique_ptr<Simulation> simulation = choice.platform->make_simulation(run.problem, wish);
+  const std::unique_ptr<Simulation> simulation = choice.platform->make(run.problem, wish);
   const Launch launch = simulation->launch();
   if (checkpointer && dynamic_cast<const Resumable*>(simulation.get()) == nullptr) {
     throw InvalidInput("--checkpoint: the random streams of " + std::string(name(run.problem.generator)) +

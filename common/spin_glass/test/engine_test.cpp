@@ -116,7 +116,7 @@ Problem small_problem(std::int64_t size) {
 }
 
 std::unique_ptr<Simulation> Engine::make(const Problem& problem, const Launch& launch) const {
-  return platform_->make_simulation(problem, launch);
+  return platform_->make(problem, launch);
 }
 
 std::string Engine::refusal(const Problem& problem, const Launch& launch) const {

@@ -174,8 +174,9 @@ def kernels(options, size, spins):
 
 
 def spin_glass(stage, options):
-    """Fastest: 256 threads, 4 sites, and the first generators. Times grow with L^3, M and R. Stage 04 has no sites; stages 04 and 05 have no generators but minstd. A file WRONG-philox makes that
-    generator wrong, WRONG-wide that kernel."""
+    """Fastest: 256 threads, 4 sites, and the first generators. Times grow with L^3, M and R. Stage 04 has no sites;
+    stages 04 and 05 have no generators but minstd. A file WRONG-philox makes that generator wrong, WRONG-wide that
+    kernel."""
     size = int(options["--size"])
     spins = size**3 * int(options.get("--samples", 1)) * int(options.get("--replicas", 4))
     if stage in ("07", "08"):
