@@ -15,7 +15,9 @@ import sys
 import time
 from pathlib import Path
 
-sys.path.insert(0, __file__.rsplit("/", 2)[0] + "/common")
+sys.path.insert(0, str(Path(__file__).parents[1] / "common"))
+sys.path.insert(0, str(Path(__file__).parent / "tools"))
+import ranks as launcher
 from app import programs
 
 MPIRUN = REFERENCE = None
@@ -258,12 +260,5 @@ if __name__ == "__main__":
     MPIRUN = os.path.abspath(sys.argv.pop(1))
     if len(sys.argv) > 2 and not sys.argv[2].startswith("-") and os.sep in sys.argv[2]:
         REFERENCE = os.path.abspath(sys.argv.pop(2))
-    # More ranks than cores, also as root; waiting ranks give way to the others.
-    os.environ |= {
-        "OMPI_ALLOW_RUN_AS_ROOT": "1",
-        "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-        "OMPI_MCA_rmaps_base_oversubscribe": "1",
-        "OMPI_MCA_hwloc_base_binding_policy": "none",
-        "OMPI_MCA_mpi_yield_when_idle": "1",
-    }
+    os.environ |= launcher.environment(os.cpu_count())  # ranks that wait give way to the others
     programs.main()

@@ -46,6 +46,7 @@ import csv
 import inspect
 import json
 import re
+from functools import partial
 from pathlib import Path
 
 import stages
@@ -68,7 +69,7 @@ def load(folder, model):
     return result
 
 
-def rows_of(model, folder, numbers):
+def rows_of(model, folder, *numbers):
     result = load(folder, model)
     rows = [row for row in result["rows"] if not numbers or row["stage"][:2] in numbers]
     missing = set(numbers) - {row["stage"][:2] for row in rows}
@@ -80,15 +81,7 @@ def rows_of(model, folder, numbers):
     return f"{text}\n\n{table.summary(result)}; `{result['command']}` on {result['date']}."
 
 
-def comparison(folder, *numbers):
-    return rows_of(MAJORITY, folder, numbers)
-
-
-def spin_glass(folder, *numbers):
-    return rows_of(SPIN_GLASS, folder, numbers)
-
-
-def launches(model, folder, number, value, across, text, generator="minstd"):
+def launches(model, folder, number, value, across, heading, text, generator="minstd"):
     """A table of all launches tried: a column for each value of `across`, a row for each text(launch)."""
     for row in load(folder, model)["rows"]:
         same_generator = (row.get("generator") or "minstd") == generator
@@ -99,7 +92,9 @@ def launches(model, folder, number, value, across, text, generator="minstd"):
             names = dict.fromkeys(text(launch) for launch in row["shapes"])  # in the order in which they were tried
             columns = sorted({column for _, column in cells})
             body = [[name, *(cells.get((name, column), "-") for column in columns)] for name in names]
-            return columns, [line for line in body if set(line[1:]) != {"-"}]
+            headings = [f"ms/{model.run}", *map(heading.format, columns)]
+            body = [line for line in body if set(line[1:]) != {"-"}]
+            return table.as_markdown(headings, body, [False] + [True] * len(columns))
     raise Failure(f"{folder.name}/{model.results} has no launches of stage {number} with {value}")
 
 
@@ -109,12 +104,7 @@ def launch_cell(launch, best, model):
 
 
 def shapes(folder, number, storage):
-    def text(launch):
-        return f"b = {launch['block']}"
-
-    columns, body = launches(MAJORITY, folder, number, storage, "thread_width", text)
-    headings = ["ms/step", *(f"width {width}" for width in columns)]
-    return table.as_markdown(headings, body, [False] + [True] * len(columns))
+    return launches(MAJORITY, folder, number, storage, "thread_width", "width {}", "b = {block}".format_map)
 
 
 def passes(folder, number):
@@ -138,9 +128,7 @@ def spin_glass_launches(folder, number, indexing, generator="minstd"):
         sites = launch["sites_per_thread"]
         return f"s = {sites}" if sites else indexing
 
-    columns, body = launches(SPIN_GLASS, folder, number, indexing, "threads", text, generator)
-    headings = ["ms/sweep", *(f"{threads} threads" for threads in columns)]
-    return table.as_markdown(headings, body, [False] + [True] * len(columns))
+    return launches(SPIN_GLASS, folder, number, indexing, "threads", "{} threads", text, generator)
 
 
 def figure4(folder, storage):
@@ -188,13 +176,14 @@ def launch_in_words(model, row):
     return ", ".join([value for value in values if isinstance(value, str)] + [numbers])
 
 
-def counters_of(model, name, updates, folder, numbers):
-    """A line a counter and a column a launch: there are more counters than a page is wide."""
+def counters_of(model, name, part, folder, *numbers):
+    """A line a counter and a column a launch: there are more counters than a page is wide. `part`: of the lattice, that
+    a kernel updates."""
     result = json.loads((folder / name).read_text())
     rows = [row for row in result["rows"] if row["stage"][:2] in numbers]
     if not rows:
         raise Failure(f"{folder.name}/{name} has no stage {', '.join(numbers)}")
-    n = updates(result)
+    n = part * model.spins(result)
     # A kernel that takes several steps updates each spin as often.
     columns = [counter_cells(model, row, n * (row.get("steps_per_pass") or 1)) for row in rows]
     headings, *lines = [[heading, *(cells[heading] for cells in columns)] for heading in columns[0]]
@@ -203,21 +192,14 @@ def counters_of(model, name, updates, folder, numbers):
     return table.as_markdown(headings, lines, [False] + [True] * len(rows))
 
 
-def counters(folder, *numbers):
-    return counters_of(MAJORITY, "counters.json", MAJORITY.spins, folder, numbers)
-
-
-def spin_glass_counters(folder, *numbers):
-    def half_sweep(result):
-        return SPIN_GLASS.spins(result) / 2
-
-    return counters_of(SPIN_GLASS, "spin_glass_counters.json", half_sweep, folder, numbers)
-
-
 def kinds():
     """{what a marker names: its function of the folder and of the marker's other words}"""
-    own = (comparison, shapes, passes, figure4, counters, spin_glass, spin_glass_launches, spin_glass_counters)
+    own = (shapes, passes, figure4, spin_glass_launches)
     others = {
+        "comparison": partial(rows_of, MAJORITY),
+        "spin_glass": partial(rows_of, SPIN_GLASS),
+        "counters": partial(counters_of, MAJORITY, "counters.json", 1),
+        "spin_glass_counters": partial(counters_of, SPIN_GLASS, "spin_glass_counters.json", 1 / 2),
         "spin_glass_sizes": sizes.markdown,
         "generators": generators.markdown,
         "amsc_targets": words.targets_markdown,
