@@ -130,11 +130,4 @@ void initialise_google_benchmark(const CommandLine& line);
 /// --benchmark_format=json or another, what Google Benchmark prints. After initialise_google_benchmark().
 void run_benchmarks();
 
-/// What is asked for, or once "the stage chooses".
-template <class T>
-std::vector<std::optional<T>> or_default(const std::vector<T>& wished) {
-  if (wished.empty()) return {std::nullopt};
-  return {wished.begin(), wished.end()};
-}
-
 }  // namespace psflip

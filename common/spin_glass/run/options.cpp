@@ -8,7 +8,7 @@
 
 #include "app/command_line.hpp"
 #include "app/invalid_input.hpp"
-#include "app/names.hpp"
+#include "app/text.hpp"
 #include "gpu/launch_options.hpp"
 #include "spin_glass/model/edge_list.hpp"
 
