@@ -63,7 +63,8 @@ Json timeline(Simulation& simulation) {
   return parts;
 }
 
-Json measure(const Options& options, const Choice& choice, std::int64_t size, std::optional<Transport> transport) {
+Json measure(const Options& options, const ChosenDevice& choice, std::int64_t size,
+             std::optional<Transport> transport) {
   const Problem problem{.size = size,
                         .beta = 1 / 1.1,
                         .samples = options.samples,
@@ -107,7 +108,7 @@ Json measure(const Options& options, const Choice& choice, std::int64_t size, st
 }
 
 void work(const Options& options) {
-  const Choice choice = choose_device(platforms(), options.device);
+  const ChosenDevice choice = choose_device(platforms(), options.device);
   Json rows = Json::array();
   for (const std::int64_t size : options.sizes)
     for (const auto& transport : or_default(options.transports)) {

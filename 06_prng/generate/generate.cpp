@@ -106,7 +106,7 @@ void work(const Options& options) {
   request.seeding = options.seeding == "consecutive" ? Seeding::consecutive : Seeding::mixed;
   request.streams = options.streams;
   request.seed = static_cast<std::uint64_t>(options.seed);
-  const Choice<MakeNumbers> choice = choose_device(platforms(), options.device);
+  const ChosenDevice<MakeNumbers> choice = choose_device(platforms(), options.device);
   request.device = choice.device.index;
   if (isatty(STDOUT_FILENO)) throw InvalidInput("standard output is a terminal; send the numbers to a file or program");
 

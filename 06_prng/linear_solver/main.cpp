@@ -129,7 +129,7 @@ void work(const Options& options) {
   result.tables_seconds = seconds_since(begin);
   result.rows = system.a.rows;
   result.entries = system.a.begin.back();
-  const Choice<Walk> choice = choose_device(platforms(), options.device);
+  const ChosenDevice<Walk> choice = choose_device(platforms(), options.device);
   result.device = choice.device;
   std::optional<OutputFile> output;
   if (options.output) output.emplace(*options.output);

@@ -38,7 +38,7 @@ struct Platform {
 
 /// A platform and one of its devices.
 template <class MakeSimulation>
-struct Choice {
+struct ChosenDevice {
   const Platform<MakeSimulation>* platform;
   DeviceReport device;
 };
@@ -53,7 +53,8 @@ DeviceReport choose_device(const std::vector<DeviceReport>& all, const std::stri
 
 /// The same, with the platform that has the device.
 template <class MakeSimulation>
-Choice<MakeSimulation> choose_device(const std::vector<Platform<MakeSimulation>>& platforms, const std::string& wish) {
+ChosenDevice<MakeSimulation> choose_device(const std::vector<Platform<MakeSimulation>>& platforms,
+                                           const std::string& wish) {
   std::vector<DeviceReport> all;
   for (const Platform<MakeSimulation>& platform : platforms) {
     for (const DeviceReport& device : platform.devices()) {
