@@ -56,7 +56,7 @@ std::unique_ptr<Simulation> make_engine(const Problem& problem, const Launch& wi
     error = std::current_exception();
   }
   ranks().agree(error);
-  const Choice choice = choose_transport(wish.transport, device);
+  const ChosenTransport choice = choose_transport(wish.transport, device);
   dynamic_cast<Ranked&>(*engine).connect(choice.transport, choice.reason);
   return engine;
 }

@@ -37,7 +37,7 @@ struct Options : EngineOptions {
 /// What all benchmarks of this process share.
 struct Session {
   Options options;
-  Choice<MakeEngine> choice;
+  ChosenDevice<MakeEngine> choice;
   std::map<std::int64_t, Verdict> verdicts;  ///< by size, on the words K sweeps after the start
   EngineAtWork at_work;
 };

@@ -63,7 +63,7 @@ bool has(const std::vector<std::string>& names, const std::string& name) {
 /// What all benchmarks of this process share.
 struct Session {
   Options options;
-  Choice<const Makers> choice;
+  ChosenDevice<const Makers> choice;
   std::map<std::string, Verdict> verdicts;  ///< by Variant::problem
 
   // Repetitions of a benchmark are separate calls and share what they measure; two need not fit into the memory.

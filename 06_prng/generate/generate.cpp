@@ -78,7 +78,7 @@ void work(const Options& options) {
   if (halves && request.generator != "minstd")
     throw InvalidInput("--pack halves: only minstd has fewer than 32 bits, not " + request.generator);
   if (poster) request.generator += "-poster";
-  const Choice<MakeNumbers> choice = choose_device(platforms(), options.device);
+  const ChosenDevice<MakeNumbers> choice = choose_device(platforms(), options.device);
   request.device = choice.device.index;
   if (isatty(STDOUT_FILENO)) throw InvalidInput("standard output is a terminal; send the numbers to a file or program");
 

@@ -105,7 +105,7 @@ void work(const Options& options) {
   result.tables_seconds = preparing.seconds();
   result.rows = system.a.rows;
   result.entries = system.a.begin.back();
-  const Choice<const Walker> choice = choose_device(platforms(), options.device);
+  const ChosenDevice<const Walker> choice = choose_device(platforms(), options.device);
   const Walker& walker = *choice.platform->make;
   result.device = choice.device;
   std::optional<OutputFile> output;

@@ -35,7 +35,7 @@ struct Options {
 /// What all benchmarks of this process share.
 struct Session {
   Options options;
-  Choice choice;
+  ChosenDevice choice;
 
   // Two engines need not fit into the memory.
   std::unique_ptr<Simulation> simulation;

@@ -52,13 +52,13 @@ MakeExchange make_nccl;    ///< NVIDIA's library for groups of GPUs
 MakeExchange make_peer;    ///< a copy into the neighbour's memory, which is mapped into this process
 
 /// A transport, and why it was chosen.
-struct Choice {
+struct ChosenTransport {
   spin_glass::Transport transport;
   std::string reason;
 };
 /// The wish, if it is possible; if there is none, the fastest that is. `device` is this rank's. Collective; throws the
 /// same InvalidInput on all ranks.
-Choice choose_transport(std::optional<spin_glass::Transport> wish, int device);
+ChosenTransport choose_transport(std::optional<spin_glass::Transport> wish, int device);
 std::unique_ptr<Exchange> make_exchange(spin_glass::Transport transport, const Planes& planes);
 
 /// A stream of work on the device; it also waits for, and is waited for by, the default stream.

@@ -76,7 +76,7 @@ std::string against_peer(const std::vector<Location>& all, int device) {
 
 }  // namespace
 
-Choice choose_transport(std::optional<Transport> wish, int device) {
+ChosenTransport choose_transport(std::optional<Transport> wish, int device) {
 #ifdef __CUDACC__
   const std::vector<Location> all = locations(device);
   const std::string mpi = against_mpi(), nccl = against_nccl(all), peer = against_peer(all, device);

@@ -33,20 +33,15 @@ using Json = nlohmann::ordered_json;
 
 struct Options {
   std::vector<std::int64_t> sizes{64};
-  std::vector<std::string> transports;  ///< none: the stage's choice
+  std::vector<Transport> transports;  ///< none: the stage's choice
   std::int64_t samples = 128, replicas = 4, samples_per_stream = 128;
-  std::string generator = "philox";
+  Generator generator = Generator::philox;
   int repetitions = 5;
   double seconds = 0.1;
   std::string device = "auto";
 };
 
 constexpr std::int64_t checked_sweeps = 4, recorded_sweeps = 2;
-
-template <class T, std::size_t n>
-T called(const std::array<T, n>& values, const std::string& wish) {
-  return *std::ranges::find_if(values, [&](T value) { return wish == name(value); });
-}
 
 /// A hash of what is measured of all samples.
 std::string check_of(const Simulation& simulation) {
@@ -68,16 +63,16 @@ Json timeline(Simulation& simulation) {
   return parts;
 }
 
-Json measure(const Options& options, const Choice& choice, std::int64_t size, const std::string& transport) {
+Json measure(const Options& options, const ChosenDevice& choice, std::int64_t size,
+             std::optional<Transport> transport) {
   const Problem problem{.size = size,
                         .beta = 1 / 1.1,
                         .samples = options.samples,
                         .replicas = options.replicas,
                         .samples_per_stream = options.samples_per_stream,
-                        .generator = called(generators, options.generator)};
-  Launch wish{.device = choice.device.index};
-  if (transport != "auto") wish.transport = called(transports, transport);
-  const std::unique_ptr<Simulation> simulation = choice.platform->make(problem, wish);
+                        .generator = options.generator};
+  const std::unique_ptr<Simulation> simulation =
+      choice.platform->make(problem, {.device = choice.device.index, .transport = transport});
   simulation->advance(2 * checked_sweeps);
   const std::string check = check_of(*simulation);
 
@@ -113,12 +108,12 @@ Json measure(const Options& options, const Choice& choice, std::int64_t size, co
 }
 
 void work(const Options& options) {
-  const Choice choice = choose_device(platforms(), options.device);
+  const ChosenDevice choice = choose_device(platforms(), options.device);
   Json rows = Json::array();
   for (const std::int64_t size : options.sizes)
-    for (const std::string& transport :
-         options.transports.empty() ? std::vector<std::string>{"auto"} : options.transports) {
-      std::cerr << "L = " << size << ", " << ranks().size() << " ranks, " << transport << '\n';
+    for (const auto& transport : or_default(options.transports)) {
+      std::cerr << "L = " << size << ", " << ranks().size() << " ranks, " << (transport ? name(*transport) : "auto")
+                << '\n';
       rows.push_back(measure(options, choice, size, transport));
     }
   const Json all{{"ranks", ranks().size()},
@@ -130,7 +125,7 @@ void work(const Options& options) {
                  {"samples", options.samples},
                  {"replicas", options.replicas},
                  {"samples_per_stream", options.samples_per_stream},
-                 {"generator", options.generator},
+                 {"generator", name(options.generator)},
                  {"rows", rows}};
   std::cout << all.dump(1) << '\n';
 }
@@ -138,20 +133,13 @@ void work(const Options& options) {
 int program(int argc, char** argv) {
   CommandLine line("Times sweeps of the 3D spin glass on many ranks, and their parts. Prints JSON.", "scaling");
   Options options;
-  const auto one_of_all = [](const auto& values) {
-    std::vector<std::string> names;
-    for (const auto value : values) names.emplace_back(name(value));
-    return one_of(names);
-  };
   line.option("--size", options.sizes, "L, those to time").delimiter(',').check(whole_number(4));
-  line.option("--transport", options.transports, "Those to time (the fastest)")
-      .delimiter(',')
-      .check(one_of_all(transports));
+  line.option("--transport", options.transports, "Those to time (the fastest)").delimiter(',');
   line.option("--samples", options.samples, "Realisations of the couplings (128)").check(whole_number(1));
   line.option("--replicas", options.replicas, "Copies of each (4)").check(whole_number(1));
   line.option("--samples-per-stream", options.samples_per_stream, "Samples that share random numbers (128)")
       .check(whole_number(1));
-  line.option("--generator", options.generator, "Of the draws (philox)").check(one_of_all(generators));
+  line.option("--generator", options.generator, "Of the draws (philox)");
   line.option("--repetitions", options.repetitions, "Timed runs, of which the median is told (5)")
       .check(whole_number(1));
   line.option("--seconds", options.seconds, "Of a timed run, about (0.1)").check(psflip::number(1e-9));

@@ -3,7 +3,6 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <cstring>
@@ -19,22 +18,8 @@
 namespace psflip {
 namespace {
 
-/// Whether all of the text is a number, which is then in `number`.
-template <class T>
-bool read(const std::string& text, T& number) {
-  const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, number);
-  return error == std::errc() && stop == end;
-}
-
-template <class T>
-void convert_number(const std::string& text, T& value) {
-  if (!read(text, value)) throw InvalidInput(text + " is not a number that fits here");  // a check came before
-}
-
 int fail(const std::string& program, std::string message, int exit_code) {
-  // Some of the libraries' messages span lines.
-  std::replace(message.begin(), message.end(), '\n', ' ');
+  message = replaced(message, '\n', ' ');  // some of the libraries' messages span lines
   std::fprintf(stderr, "%s: %s\n", program.c_str(), message.c_str());
   return exit_code;
 }
@@ -56,17 +41,17 @@ Check whole_number(std::int64_t least, std::int64_t most) {
   else if (least != Limits::min())
     allowed += " >= " + std::to_string(least);
   return [=](const std::string& text) {
-    std::int64_t number = 0;
-    const bool decimal = read(text, number) && text == std::to_string(number);  // 010 is not
-    return decimal && number >= least && number <= most ? std::string() : text + " is not " + allowed;
+    const auto number = number_in<std::int64_t>(text);
+    const bool decimal = number && text == std::to_string(*number);  // 010 is not
+    return decimal && *number >= least && *number <= most ? std::string() : text + " is not " + allowed;
   };
 }
 
 Check number(double least) {
   return [=](const std::string& text) {
-    double number = 0;
-    if (!read(text, number) || !std::isfinite(number)) return text + " is not a finite decimal number";
-    return number >= least ? std::string() : text + " is less than " + CLI::detail::to_string(least);
+    const auto number = number_in<double>(text);
+    if (!number || !std::isfinite(*number)) return text + " is not a finite decimal number";
+    return *number >= least ? std::string() : text + " is less than " + CLI::detail::to_string(least);
   };
 }
 
@@ -75,10 +60,6 @@ Check one_of(std::vector<std::string> words) {
     return std::ranges::count(words, text) ? std::string() : text + " not in {" + CLI::detail::join(words) + "}";
   };
 }
-
-void convert(const std::string& text, std::string& value) { value = text; }
-void convert(const std::string& text, std::int64_t& value) { convert_number(text, value); }
-void convert(const std::string& text, double& value) { convert_number(text, value); }
 
 using Option = CommandLine::Option;
 
@@ -120,11 +101,7 @@ Option CommandLine::add(const std::string& name, const std::string& help, bool m
   if (!many) option->expected(1);
   const auto check = std::make_shared<Check>([](const std::string&) { return std::string(); });
   option->check(CLI::Validator([check](const std::string& text) { return (*check)(text); }, ""));
-  Option result;
-  result.app_ = app_.get();
-  result.option_ = option;
-  result.check_ = check;
-  return result;
+  return Option(app_.get(), option, check);
 }
 Option CommandLine::callback(const std::string& name, std::function<void(const std::string&)> take,
                              const std::string& help) {
@@ -132,10 +109,7 @@ Option CommandLine::callback(const std::string& name, std::function<void(const s
              [take = std::move(take)](const std::vector<std::string>& texts) { take(texts.front()); });
 }
 Option CommandLine::flag(const std::string& name, bool& value, const std::string& help) {
-  Option result;
-  result.app_ = app_.get();
-  result.option_ = app_->add_flag(name, value, help);
-  return result;
+  return Option(app_.get(), app_->add_flag(name, value, help), nullptr);
 }
 
 void CommandLine::footer(const std::string& text) { app_->footer(text); }

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "app/names.hpp"
+#include "app/text.hpp"
 
 namespace CLI {
 class App;
@@ -31,19 +31,15 @@ Check number(double least = std::numeric_limits<double>::lowest());
 /// Accepts these words.
 Check one_of(std::vector<std::string> words);
 
-/// What CommandLine can read: text, whole numbers, real numbers and names. A value that was not given stays as it is.
-void convert(const std::string& text, std::string& value);
-void convert(const std::string& text, std::int64_t& value);
-void convert(const std::string& text, double& value);
-template <std::integral T>
+/// What CommandLine can read: text, numbers and names. A value that was not given stays as it is. A check has seen that
+/// it is one.
+inline void convert(const std::string& text, std::string& value) { value = text; }
+template <class T>
 void convert(const std::string& text, T& value) {
-  std::int64_t number = 0;
-  convert(text, number);
-  value = static_cast<T>(number);  // a check has seen that it fits
-}
-template <Named T>
-void convert(const std::string& text, T& value) {
-  value = called<T>(text).value();  // likewise
+  if constexpr (Named<T>)
+    value = called<T>(text).value();
+  else
+    value = number_in<T>(text).value();
 }
 template <class T>
 void convert(const std::string& text, std::optional<T>& value) {
@@ -67,6 +63,8 @@ class CommandLine {
 
    private:
     friend class CommandLine;
+    Option(CLI::App* app, CLI::Option* option, std::shared_ptr<Check> check)
+        : app_(app), option_(option), check_(std::move(check)) {}
     CLI::App* app_;
     CLI::Option* option_;
     std::shared_ptr<Check> check_;  ///< of every value
@@ -135,6 +133,13 @@ class CommandLine {
 
   std::unique_ptr<CLI::App> app_;
 };
+
+/// What is asked for, or once "whatever is chosen then".
+template <class T>
+std::vector<std::optional<T>> or_default(const std::vector<T>& wished) {
+  if (wished.empty()) return {std::nullopt};
+  return {wished.begin(), wished.end()};
+}
 
 /// Reads the command line and calls `work`. Returns the program's exit code:
 ///   0  done, or --help was asked for

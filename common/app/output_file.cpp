@@ -76,11 +76,11 @@ void OutputFile::flush() {
 
 void OutputFile::commit() {
   flush();
-  // Content before name: after a crash of the machine the target is the old file or the new one, whole.
-  if (!temporary_.empty() && fsync(fileno(stream_)) != 0) {
-    fail("cannot be written");
-  }
   if (!temporary_.empty()) {
+    // Content before name: after a crash of the machine the target is the old file or the new one, whole.
+    if (fsync(fileno(stream_)) != 0) {
+      fail("cannot be written");
+    }
     if (std::rename(temporary_.c_str(), target_.c_str()) != 0) {
       fail("cannot be put in place");
     }

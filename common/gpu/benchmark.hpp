@@ -142,11 +142,4 @@ void add_common_options(CommandLine& line, int& repetitions, std::string& device
 /// --benchmark_format=json or another, what Google Benchmark prints.
 int run_benchmarks(CommandLine& line, int argc, const char* const* argv, const std::function<void()>& prepare);
 
-/// What is asked for, or once "the stage chooses".
-template <class T>
-std::vector<std::optional<T>> or_default(const std::vector<T>& wished) {
-  if (wished.empty()) return {std::nullopt};
-  return {wished.begin(), wished.end()};
-}
-
 }  // namespace psflip

@@ -5,14 +5,13 @@
 /// table.
 #pragma once
 
-#include <algorithm>
 #include <functional>
 #include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "app/names.hpp"
+#include "app/text.hpp"
 
 namespace psflip {
 
@@ -29,43 +28,26 @@ struct FieldOf {
   std::function<void(Launch&, const std::string&)> set;  ///< to one of its values
 };
 
-inline std::string replaced(std::string text, char old, char replacement) {
-  std::ranges::replace(text, old, replacement);
-  return text;
-}
-
-/// One that is a whole number from 1 on.
-template <class Launch>
-FieldOf<Launch> launch_field(const std::string& name, std::optional<int> Launch::*member, const char* help,
-                             int most = 1024) {
-  return {name,
-          "--" + replaced(name, '_', '-'),
-          help,
-          {},
-          most,
-          false,
-          [=](const Launch& launch) {
-            const std::optional<int>& value = launch.*member;
-            return value ? std::optional(std::to_string(*value)) : std::nullopt;
-          },
-          [=](Launch& launch, const std::string& text) { launch.*member = std::stoi(text); }};
-}
-
-/// One that has a name.
-template <class Launch, Named T>
+/// One that has a name, or is a whole number from 1 to `most`.
+template <class Launch, class T>
 FieldOf<Launch> launch_field(const std::string& field, std::optional<T> Launch::*member, const char* help,
-                             bool automatic = false) {
-  return {field,
-          "--" + replaced(field, '_', '-'),
-          help,
-          names<T>(),
-          0,
-          automatic,
-          [=](const Launch& launch) {
-            const std::optional<T>& value = launch.*member;
-            return value ? std::optional(std::string(name(*value))) : std::nullopt;
-          },
-          [=](Launch& launch, const std::string& text) { launch.*member = called<T>(text); }};
+                             int most = 1024, bool automatic = false) {
+  FieldOf<Launch> result{field, "--" + replaced(field, '_', '-'), help, {}, most, automatic, {}, {}};
+  if constexpr (Named<T>) {
+    result.words = names<T>();
+    result.set = [=](Launch& launch, const std::string& text) { launch.*member = called<T>(text); };
+  } else {
+    result.set = [=](Launch& launch, const std::string& text) { launch.*member = number_in<T>(text); };
+  }
+  result.get = [=](const Launch& launch) -> std::optional<std::string> {
+    const std::optional<T>& value = launch.*member;
+    if (!value) return std::nullopt;
+    if constexpr (Named<T>)
+      return std::string(name(*value));
+    else
+      return std::to_string(*value);
+  };
+  return result;
 }
 
 /// Values by the names of their fields, without those that are left out.

@@ -1,9 +1,8 @@
 #include "gpu/platforms.hpp"
 
-#include <charconv>
-
 #include "app/host.hpp"
 #include "app/invalid_input.hpp"
+#include "app/text.hpp"
 
 namespace psflip {
 namespace {
@@ -15,10 +14,7 @@ bool answers_to(const DeviceReport& device, const std::string& wish) {
   if (device.platform == "reference") {
     return wish == "cpu";
   }
-  int number = -1;
-  const char* const end = wish.data() + wish.size();
-  const auto [stop, error] = std::from_chars(wish.data(), end, number);
-  return device.platform == "gpu" && error == std::errc() && stop == end && number == device.index;
+  return device.platform == "gpu" && number_in<int>(wish) == device.index;
 }
 
 std::string list(const std::vector<DeviceReport>& all) {

@@ -44,7 +44,7 @@ struct Platform {
 
 /// A platform and one of its devices.
 template <class Make>
-struct Choice {
+struct ChosenDevice {
   const Platform<Make>* platform;
   DeviceReport device;
 };
@@ -56,7 +56,7 @@ DeviceReport choose_device(const std::vector<DeviceReport>& all, const std::stri
 
 /// The same, with the platform that has the device.
 template <class Make>
-Choice<Make> choose_device(const std::vector<Platform<Make>>& platforms, const std::string& wish) {
+ChosenDevice<Make> choose_device(const std::vector<Platform<Make>>& platforms, const std::string& wish) {
   std::vector<DeviceReport> all;
   for (const Platform<Make>& platform : platforms) {
     for (const DeviceReport& device : platform.devices()) {

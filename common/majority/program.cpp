@@ -1,7 +1,9 @@
 // The program `majority`: start, advance, report, write files. `majority --help` says it all.
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <iostream>
+#include <list>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -106,7 +108,7 @@ double advance(Simulation& simulation, std::int64_t steps) {
 }
 
 struct Result {
-  Choice choice;
+  ChosenDevice choice;
   Launch launch;
   std::int64_t size = 0;
   std::string hash;
@@ -146,7 +148,7 @@ void report(std::ostream& out, const Options& options, const Result& result) {
   const double sites = static_cast<double>(result.size) * static_cast<double>(result.size);
   out << "problem     " << result.size << " x " << result.size << " spins, " << options.steps << " steps, start "
       << (options.input ? *options.input : "random, seed " + std::to_string(options.seed)) << '\n';
-  out << "launch      " << in_words(result.launch).substr(std::string("storage ").size()) << '\n';
+  out << "launch      " << in_words(result.launch).substr(std::string("storage ").size()) << '\n';  // as "int8, ..."
   if (options.steps > 0) {
     const double seconds_per_step = result.seconds / static_cast<double>(options.steps);
     out << "time        " << 1e3 * seconds_per_step << " ms per step, " << 1e12 * seconds_per_step / sites
@@ -162,19 +164,13 @@ void work(const Options& options) {
   if (options.output && options.picture == options.output) {
     throw InvalidInput("--picture " + *options.picture + ": the same file as --output; they need two");
   }
-  const Choice choice = choose_device(platforms(), options.device);
+  const ChosenDevice choice = choose_device(platforms(), options.device);
   const auto wish = launch_with<Launch>(options.launch, choice.device.index);
 
-  std::optional<OutputFile> output;
-  std::optional<OutputFile> picture;
-  if (options.output) {
-    output.emplace(*options.output);
-  }
-  if (options.picture) {
-    picture.emplace(*options.picture);
-  }
-  const bool stdout_is_taken = (output && output->is_standard_output()) || (picture && picture->is_standard_output());
-  std::ostream& out = stdout_is_taken ? std::cerr : std::cout;
+  std::list<OutputFile> files;
+  OutputFile* const output = options.output ? &files.emplace_back(*options.output) : nullptr;
+  OutputFile* const picture = options.picture ? &files.emplace_back(*options.picture) : nullptr;
+  std::ostream& out = std::ranges::any_of(files, &OutputFile::is_standard_output) ? std::cerr : std::cout;
 
   Lattice lattice = start(options, largest_size(*choice.platform, wish.storage));
   const std::unique_ptr<Simulation> simulation = choice.platform->make(lattice.size, wish);
@@ -192,21 +188,10 @@ void work(const Options& options) {
   result.magnetisation = magnetisation(lattice);
   result.energy = energy(lattice);
 
-  // Both are written before either appears.
-  if (output) {
-    write_pbm(*output, lattice, options.plain ? PbmFormat::plain : PbmFormat::packed);
-    output->flush();
-  }
-  if (picture) {
-    write_png(*picture, draw(lattice));
-    picture->flush();
-  }
-  if (output) {
-    output->commit();
-  }
-  if (picture) {
-    picture->commit();
-  }
+  if (output) write_pbm(*output, lattice, options.plain ? PbmFormat::plain : PbmFormat::packed);
+  if (picture) write_png(*picture, draw(lattice));
+  std::ranges::for_each(files, &OutputFile::flush);  // both are written before either appears
+  std::ranges::for_each(files, &OutputFile::commit);
   if (options.json) {
     // A file name need not be UTF-8.
     std::cout << as_json(options, result).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';

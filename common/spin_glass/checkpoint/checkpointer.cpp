@@ -1,12 +1,12 @@
 #include "spin_glass/checkpoint/checkpointer.hpp"
 
-#include <charconv>
 #include <filesystem>
 #include <limits>
 #include <string_view>
 #include <utility>
 
 #include "app/invalid_input.hpp"
+#include "app/text.hpp"
 
 namespace psflip::spin_glass {
 
@@ -24,20 +24,15 @@ Checkpointer::Checkpointer(std::string path, bool resumed) : path_(std::move(pat
 
 void Checkpointer::set_interval(const std::string& every) {
   constexpr std::int64_t most = 1'000'000'000;
-  std::int64_t number = 0;
-  const char* const end = every.data() + every.size();
-  const auto [stop, error] = std::from_chars(every.data(), end, number);
-  const std::string_view unit(stop, end);
-  if (error != std::errc() || number < 1 || number > most || (!unit.empty() && unit != "m" && unit != "h")) {
+  const char unit = every.empty() ? ' ' : every.back();
+  const bool by_time = unit == 'm' || unit == 'h';
+  const auto number = number_in<std::int64_t>(std::string_view(every).substr(0, every.size() - by_time));
+  if (!number || *number < 1 || *number > most) {
     throw InvalidInput("--checkpoint-every is " + every + ": allowed are N sweeps, Nm minutes and Nh hours, N = 1 to " +
                        std::to_string(most));
   }
-  every_sweeps_ = unit.empty() ? number : 0;
-  if (unit == "m") {
-    every_time_ = std::chrono::minutes(number);
-  } else if (unit == "h") {
-    every_time_ = std::chrono::hours(number);
-  }
+  every_sweeps_ = by_time ? 0 : *number;
+  if (by_time) every_time_ = std::chrono::minutes(unit == 'h' ? 60 * *number : *number);
 }
 
 void Checkpointer::begin(Saved known, std::unique_ptr<RowJournal> journal, const Simulation& simulation) {
@@ -49,7 +44,7 @@ void Checkpointer::begin(Saved known, std::unique_ptr<RowJournal> journal, const
   }
   save(simulation, saved_.result);
   if (needs_journal) {
-    journal_ = std::make_unique<RowJournal>(journal_path(path_), saved_.run.problem);
+    journal_ = std::make_unique<RowJournal>(journal_path(path_), saved_.run.problem, RowJournal::Extent(), nullptr);
   }
   interruption_.emplace();
 }

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "app/interruption.hpp"
 #include "app/output_file.hpp"
@@ -21,6 +22,9 @@ class Checkpointer {
 
   /// "N" sweeps, "Nm" minutes or "Nh" hours; throws InvalidInput for anything else.
   void set_interval(const std::string& every);
+
+  /// Where it writes: no other file of the run may be there.
+  std::vector<std::string> paths() const { return {path_, journal_path(path_)}; }
 
   /// Saves the run where it begins; from now on it can be resumed, and signals are noted. `known` is what is known of
   /// it before its first sweep; `journal` that of a resumed run. A new one that writes --output gets one.

@@ -1,7 +1,7 @@
 // What a checkpoint says in JSON, by the names of the program's options.
 #include <nlohmann/json.hpp>
 
-#include "app/names.hpp"
+#include "app/text.hpp"
 #include "spin_glass/checkpoint/checkpoint.hpp"
 
 namespace psflip::spin_glass {

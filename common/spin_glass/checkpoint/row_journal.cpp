@@ -10,14 +10,10 @@
 
 namespace psflip::spin_glass {
 
-RowJournal::RowJournal(std::string path, const Problem& problem)
-    : path_(std::move(path)), samples_(problem.samples), replicas_(problem.replicas) {
-  open("wb");
-}
-
 RowJournal::RowJournal(std::string path, const Problem& problem, const Extent& extent, const Row& row)
-    : path_(std::move(path)), samples_(problem.samples), replicas_(problem.replicas) {
-  const std::int64_t per_sample = 2 * replicas_ + pairs(replicas_), per_record = 1 + samples_ * per_sample;
+    : path_(std::move(path)) {
+  const std::int64_t samples = problem.samples, replicas = problem.replicas;
+  const std::int64_t per_sample = 2 * replicas + pairs(replicas), per_record = 1 + samples * per_sample;
   if (extent.records == 0) {
     open("wb");
     return;
@@ -34,7 +30,7 @@ RowJournal::RowJournal(std::string path, const Problem& problem, const Extent& e
   };
   for (std::int64_t record = 0; record < extent.records; ++record) {
     read(1);
-    for (std::int64_t sample = 0; sample < samples_; ++sample) {
+    for (std::int64_t sample = 0; sample < samples; ++sample) {
       read(part.size());
     }
   }
@@ -46,13 +42,12 @@ RowJournal::RowJournal(std::string path, const Problem& problem, const Extent& e
   for (; records_ < extent.records; ++records_) {
     read(1);
     const std::int64_t sweep = part[0];
-    for (std::int64_t sample = 0; sample < samples_; ++sample) {
+    for (std::int64_t sample = 0; sample < samples; ++sample) {
       read(part.size());
       const auto numbers = [&](std::int64_t first, std::int64_t count) {
         return std::vector<std::int64_t>(part.begin() + first, part.begin() + first + count);
       };
-      row(sweep, sample,
-          {numbers(0, replicas_), numbers(replicas_, replicas_), numbers(2 * replicas_, pairs(replicas_))});
+      row(sweep, sample, {numbers(0, replicas), numbers(replicas, replicas), numbers(2 * replicas, pairs(replicas))});
     }
   }
   const std::int64_t bytes = records_ * per_record * static_cast<std::int64_t>(sizeof(std::int64_t));

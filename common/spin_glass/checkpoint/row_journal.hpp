@@ -29,11 +29,9 @@ class RowJournal {
   };
   using Row = std::function<void(std::int64_t sweep, std::int64_t sample, const SampleObservables&)>;
 
-  /// An empty one; a file that is there is emptied.
-  RowJournal(std::string path, const Problem& problem);
   /// The one of a checkpoint: calls `row` for every sample of the extent's records and cuts off what comes after them.
   /// Refuses, and does not touch, a file that does not begin with the extent; where that is nothing, there need be
-  /// none.
+  /// none, and one that is there is emptied.
   RowJournal(std::string path, const Problem& problem, const Extent& extent, const Row& row);
 
   /// Samples come in their order, and those of a measuring time together.
@@ -49,7 +47,6 @@ class RowJournal {
   [[noreturn]] void fail() const;
 
   std::string path_;
-  std::int64_t samples_, replicas_;
   std::unique_ptr<std::FILE, int (*)(std::FILE*)> file_{nullptr, std::fclose};
   std::int64_t records_ = 0;
   Checksum checksum_;

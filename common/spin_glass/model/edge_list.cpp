@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <cinttypes>
 #include <cstdio>
 #include <cstring>
@@ -12,6 +11,7 @@
 #include <string_view>
 
 #include "app/invalid_input.hpp"
+#include "app/text.hpp"
 
 namespace psflip::spin_glass {
 namespace {
@@ -23,15 +23,6 @@ std::string quoted(std::string_view text) {
   std::replace_if(
       shown.begin(), shown.end(), [](char c) { return c < ' ' || c > '~'; }, '?');
   return '"' + shown + (text.size() > most ? "...\"" : "\"");
-}
-
-std::optional<std::int64_t> whole(std::string_view text) {
-  std::int64_t number = 0;
-  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || stop != text.data() + text.size()) {
-    return std::nullopt;
-  }
-  return number;
 }
 
 /// The words of a line, of which there are at most three; a fourth stands for all that follow.
@@ -147,7 +138,7 @@ Header read_header(Lines& lines) {
   std::array<std::int64_t, 3> numbers{};
   bool fine = words.count == 2 || words.count == 3;
   for (int i = 0; fine && i < words.count; ++i) {
-    const auto number = whole(words.word[i]);
+    const auto number = number_in<std::int64_t>(words.word[i]);
     fine = number.has_value();
     numbers[i] = number.value_or(0);
   }
@@ -182,14 +173,14 @@ Edge read_edge(const Lines& lines, std::string_view line, const Bonds& bonds) {
   }
   std::array<std::int64_t, 2> ends;
   for (int i = 0; i < 2; ++i) {
-    const auto number = whole(words.word[i]);
+    const auto number = number_in<std::int64_t>(words.word[i]);
     if (!number || *number < 1 || *number > bonds.count() / 3) {
       lines.refuse("there is no site " + quoted(words.word[i]) + ": allowed are 1 to " +
                    std::to_string(bonds.count() / 3));
     }
     ends[i] = *number - 1;
   }
-  const auto coupling = whole(words.word[2]);
+  const auto coupling = number_in<std::int64_t>(words.word[2]);
   if (coupling != 1 && coupling != -1) {
     lines.refuse("the coupling is " + quoted(words.word[2]) + ": allowed are 1 and -1");
   }

@@ -19,7 +19,7 @@
 #include <string_view>
 #include <vector>
 
-#include "app/names.hpp"
+#include "app/text.hpp"
 
 namespace psflip::spin_glass {
 

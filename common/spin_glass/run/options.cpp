@@ -8,7 +8,7 @@
 
 #include "app/command_line.hpp"
 #include "app/invalid_input.hpp"
-#include "app/names.hpp"
+#include "app/text.hpp"
 #include "gpu/launch_options.hpp"
 #include "spin_glass/model/edge_list.hpp"
 
@@ -156,8 +156,7 @@ void declare(CommandLine& line, Options& options) {
   text("--write-couplings", options.outputs.couplings, "FILE", "Write the couplings as edge lists, one file a sample.");
   text("--measure", options.measure, "end|log[:K]|every:N",
        "Measure after the last sweep (end); after 0, 1, 2, 4, 8, ... sweeps and the last, with K times as many "
-       "between; or "
-       "after 0, N, 2N, ... and the last (end).");
+       "between; or after 0, N, 2N, ... and the last (end).");
   text("--output", options.outputs.rows, "FILE",
        "Write energy, magnetisation and overlaps of every sample and replica, as .csv or .json.");
   text("--averages", options.outputs.averages, "FILE",
@@ -179,15 +178,9 @@ Run make_run(const Options& given, const Run* saved) {
   if (saved != nullptr) refuse_another(given, *saved);
   Run run = saved != nullptr ? *saved : Run();
   Problem& problem = run.problem;
-  if (saved == nullptr) {
-    for_each_of_problem(
-        [](const char*, const auto& asked, auto& field) {
-          if (asked) field = *asked;
-        },
-        given, run);
-    set_temperature(given, run);
-    problem.ferromagnetic_fraction = given.ferromagnetic_fraction.value_or(problem.ferromagnetic_fraction);
-  }
+  for_each_of_problem([](const char*, const auto& asked, auto& field) { field = asked.value_or(field); }, given, run);
+  problem.ferromagnetic_fraction = given.ferromagnetic_fraction.value_or(problem.ferromagnetic_fraction);
+  if (saved == nullptr) set_temperature(given, run);
   run.sweeps = given.sweeps.value_or(run.sweeps);
   replace(given.couplings, run.coupling_files);
   replace(given.outputs.rows, run.outputs.rows);

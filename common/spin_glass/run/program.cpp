@@ -86,15 +86,9 @@ std::unique_ptr<Checkpointer> open_checkpointer(const Options& given) {
   return std::make_unique<Checkpointer>(*path, given.resume.has_value());
 }
 
-/// What the checkpoint's file and rows are called, if there is one: no output may be.
-std::vector<std::string> names_of_checkpoint(const Options& given) {
-  const std::optional<std::string>& path = given.resume ? given.resume : given.checkpoint;
-  return path ? std::vector{*path, journal_path(*path)} : std::vector<std::string>();
-}
-
 /// What is asked for about the launch; for a resumed run that is the launch that it had, if this is the same stage and
 /// kind of device and nothing else is asked for.
-Launch wish_for(const Options& given, const Saved* saved, const Choice& choice) {
+Launch wish_for(const Options& given, const Saved* saved, const ChosenDevice& choice) {
   const bool as_before = saved != nullptr && saved->stage == stage() && saved->platform == choice.platform->name;
   return launch_with<Launch>(as_before && given.launch.empty() ? saved->launch : given.launch, choice.device.index);
 }
@@ -139,11 +133,11 @@ void work(const Options& given) {
     checkpointer->set_interval(*known.checkpoint_every);
   }
   const Schedule schedule(run.measure, run.sweeps);
-  const Choice choice = choose_device(platforms(), known.device.value_or("auto"));
+  const ChosenDevice choice = choose_device(platforms(), known.device.value_or("auto"));
   if (choice.platform->name != "gpu") {
     refuse_large_problem(run, schedule, 2 * bytes_of_all(run.problem));  // here, and in the engine
   }
-  RunFiles files(run.outputs, run.problem.samples, names_of_checkpoint(given));
+  RunFiles files(run.outputs, run.problem.samples, checkpointer ? checkpointer->paths() : std::vector<std::string>());
   if (files.writes_standard_output() && known.json) {
     throw InvalidInput("--json: standard output takes the JSON object or a file, not both");
   }

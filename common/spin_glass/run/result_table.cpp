@@ -2,6 +2,7 @@
 
 #include <charconv>
 #include <cstdio>
+#include <type_traits>
 
 #include "app/invalid_input.hpp"
 
@@ -9,20 +10,16 @@ namespace psflip::spin_glass {
 namespace {
 
 /// The shortest text that reads back as the same number.
-template <class Number>
-std::string shortest(Number value) {
-  char digits[32];
-  return {digits, std::to_chars(digits, digits + sizeof digits, value).ptr};
-}
-
 std::string text_of(const ResultTable::Cell& cell, const std::string& empty) {
-  if (const auto* whole = std::get_if<std::int64_t>(&cell)) {
-    return shortest(*whole);
-  }
-  if (const auto* real = std::get_if<double>(&cell)) {
-    return shortest(*real);
-  }
-  return empty;
+  return std::visit(
+      [&](auto value) -> std::string {
+        char digits[32];
+        if constexpr (std::is_same_v<decltype(value), std::monostate>)
+          return empty;
+        else
+          return {digits, std::to_chars(digits, digits + sizeof digits, value).ptr};
+      },
+      cell);
 }
 
 /// Whether a name asks for JSON.
@@ -92,12 +89,8 @@ void ResultTable::write_end() {
 void ResultTable::put(const std::string& text) { std::fwrite(text.data(), 1, text.size(), file_.stream()); }
 
 nlohmann::ordered_json as_json(const ResultTable::Cell& cell) {
-  if (const auto* whole = std::get_if<std::int64_t>(&cell)) {
-    return *whole;
-  }
-  if (const auto* real = std::get_if<double>(&cell)) {
-    return *real;
-  }
+  if (const auto* whole = std::get_if<std::int64_t>(&cell)) return *whole;
+  if (const auto* real = std::get_if<double>(&cell)) return *real;
   return nullptr;
 }
 

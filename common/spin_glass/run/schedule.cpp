@@ -1,38 +1,32 @@
 #include "spin_glass/run/schedule.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <limits>
 #include <string_view>
 
 #include "app/invalid_input.hpp"
+#include "app/text.hpp"
 
 namespace psflip::spin_glass {
 namespace {
 
-/// The number after the colon of a rule, if it is one from 1 to `most`.
-bool read_number(const std::string& rule, std::int64_t most, std::int64_t& number) {
-  const char* const end = rule.data() + rule.size();
-  const auto [stop, error] = std::from_chars(rule.data() + rule.find(':') + 1, end, number);
-  return error == std::errc() && stop == end && number >= 1 && number <= most;
+/// The number after the colon of a rule. Throws InvalidInput unless it is one from 1 to `most`.
+std::int64_t number_of(const std::string& rule, std::int64_t most, const std::string& allowed) {
+  const auto number = number_in<std::int64_t>(std::string_view(rule).substr(rule.find(':') + 1));
+  if (!number || *number < 1 || *number > most) throw InvalidInput("--measure is " + rule + ": " + allowed);
+  return *number;
 }
 
 }  // namespace
 
 Schedule::Schedule(const std::string& rule, std::int64_t sweeps) : kind_(Kind::end), sweeps_(sweeps) {
-  constexpr std::int64_t most_an_octave = 1000;
   if (rule == "log" || rule.starts_with("log:")) {
     kind_ = Kind::log;
-    if (rule != "log" && !read_number(rule, most_an_octave, step_)) {
-      throw InvalidInput("--measure is " + rule + ": log:K takes a whole number K from 1 to " +
-                         std::to_string(most_an_octave));
-    }
+    if (rule != "log") step_ = number_of(rule, 1000, "log:K takes a whole number K from 1 to 1000");
   } else if (rule.starts_with("every:")) {
     kind_ = Kind::every;
-    if (!read_number(rule, std::numeric_limits<std::int64_t>::max(), step_)) {
-      throw InvalidInput("--measure is " + rule + ": every:N takes a whole number N >= 1");
-    }
+    step_ = number_of(rule, std::numeric_limits<std::int64_t>::max(), "every:N takes a whole number N >= 1");
   } else if (rule != "end") {
     throw InvalidInput("--measure is " + rule + ": allowed are end, log, log:K and every:N");
   }

@@ -527,7 +527,7 @@ TEST_F(FilesTest, JournalsBringBackTheRowsOfTheirExtent) {
   };
   RowJournal::Extent extent;
   {
-    RowJournal journal(path("r"), problem);
+    RowJournal journal(path("r"), problem, {}, {});
     EXPECT_EQ(journal.synchronise(), extent);
     for (const std::int64_t sweep : {0, 1, 2}) {
       for (const std::int64_t sample : {0, 1}) {

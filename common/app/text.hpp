@@ -1,6 +1,9 @@
+/// Names, numbers and lists as text.
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <charconv>
 #include <concepts>
 #include <cstddef>
 #include <optional>
@@ -41,6 +44,20 @@ std::optional<T> called(std::string_view wanted) {
   for (const T value : values<T>())
     if (name(value) == wanted) return value;
   return std::nullopt;
+}
+
+/// The number that all of the text is, in decimal digits, if it is one.
+template <class T>
+std::optional<T> number_in(std::string_view text) {
+  T number{};
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, number);
+  return error == std::errc() && stop == end ? std::optional(number) : std::nullopt;
+}
+
+inline std::string replaced(std::string text, char old, char replacement) {
+  std::ranges::replace(text, old, replacement);
+  return text;
 }
 
 /// "random, ordered"
