@@ -1,7 +1,6 @@
 """Tests of prng.py: python3 -m unittest prng_test. common/test runs them."""
 
 import json
-import unittest
 
 import prng
 from stages import Failure

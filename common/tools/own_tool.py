@@ -67,7 +67,7 @@ def add_common_options(parser):
 
 
 def draw_or_say(draw, result, file, asked):
-    """After a measurement, which must not be lost for want of matplotlib; `asked`: the picture is all that is wanted."""
+    """After a measurement, which must not be lost for want of matplotlib; `asked`: only the picture is wanted."""
     try:
         draw(result, file)
     except Failure as failure:
