@@ -198,18 +198,18 @@ def remarks(result, which):
     if which == "fill":
         return (
             f"{source(result)} {power(result['elements'])} floats, the best number of streams for each. t_init "
-            f"makes and seeds the states, t_gen fills. Memory: memset {speeds['memset']:,.0f}, a kernel that writes "
-            f"zeros {speeds['kernel']:,.0f}, a copy {speeds['copy']:,.0f} GB/s, read and written; % of write is that of the "
-            f"faster of the first two. The paper's seconds are for {power(PAPER_ELEMENTS)} floats on a GTX Titan, "
-            f"Table I.{warning}"
+            "makes and seeds the states, t_gen fills. "
+            f"Memory: memset {speeds['memset']:,.0f}, a kernel that writes zeros {speeds['kernel']:,.0f}, a copy "
+            f"{speeds['copy']:,.0f} GB/s, read and written; % of write is that of the faster of the first two. The "
+            f"paper's seconds are for {power(PAPER_ELEMENTS)} floats on a GTX Titan, Table I.{warning}"
         )
     return (
         f"{source(result)} {power(result['draws'])} numbers of each stream in a launch, {result['launches']} launches "
-        f"in a row. {PAPER_BLOCKS} x {PAPER_THREADS}: the paper's blocks and threads, a stream each; device full: as many "
-        f"blocks as fit, the best number of streams a thread; MTGP32 has at most 200. Bytes a number: of state, read "
-        f"and written. Limit: these bytes at the copy's {speeds['copy']:,.0f} GB/s, where the states are larger than "
-        f"the L2 cache of {result['l2_bytes'] / 2**20:.0f} MiB. The paper's figures are Table II, a GTX Titan, as "
-        f"read from a damaged copy.{warning}"
+        f"in a row. {PAPER_BLOCKS} x {PAPER_THREADS}: the paper's blocks and threads, a stream each; device full: as "
+        "many blocks as fit, the best number of streams a thread; MTGP32 has at most 200. Bytes a number: of state, "
+        f"read and written. Limit: these bytes at the copy's {speeds['copy']:,.0f} GB/s, where the states are larger "
+        f"than the L2 cache of {result['l2_bytes'] / 2**20:.0f} MiB. The paper's figures are Table II, a GTX Titan, "
+        f"as read from a damaged copy.{warning}"
     )
 
 
