@@ -63,8 +63,7 @@ Json timeline(Simulation& simulation) {
   return parts;
 }
 
-Json measure(const Options& options, const ChosenDevice& choice, std::int64_t size,
-             std::optional<Transport> transport) {
+Json measure(const Options& options, const Choice& choice, std::int64_t size, std::optional<Transport> transport) {
   const Problem problem{.size = size,
                         .beta = 1 / 1.1,
                         .samples = options.samples,
@@ -108,7 +107,7 @@ Json measure(const Options& options, const ChosenDevice& choice, std::int64_t si
 }
 
 void work(const Options& options) {
-  const ChosenDevice choice = choose_device(platforms(), options.device);
+  const Choice choice = choose_device(platforms(), options.device);
   Json rows = Json::array();
   for (const std::int64_t size : options.sizes)
     for (const auto& transport : or_default(options.transports)) {

@@ -55,7 +55,7 @@ struct Options {
 /// What all benchmarks of this process share.
 struct Session {
   Options options;
-  ChosenDevice<MakeEngine> choice;
+  Choice<MakeEngine> choice;
   std::map<std::int64_t, Verdict> verdicts;  ///< by size, on the words K sweeps after the start
   Verdict copy_verdict;
 

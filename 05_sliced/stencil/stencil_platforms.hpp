@@ -12,7 +12,14 @@ using Platform = psflip::Platform<MakeEngine>;
 
 /// Best first: the GPU before the CPU.
 inline const std::vector<Platform>& platforms() {
-  static const std::vector<Platform> all = PSFLIP_PLATFORMS(make_stencil);
+  static const std::vector<Platform> all = {
+#if PSFLIP_HAS_GPU
+    {"gpu", gpu::devices, gpu::make_stencil},
+#endif
+#if PSFLIP_HAS_CPU
+    {"cpu", cpu::devices, cpu::make_stencil},
+#endif
+  };
   return all;
 }
 

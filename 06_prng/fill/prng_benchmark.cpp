@@ -63,7 +63,7 @@ bool is_own(const std::string& generator) {
 /// What all benchmarks of this process share.
 struct Session {
   Options options;
-  ChosenDevice<const Makers> choice;
+  Choice<const Makers> choice;
   std::map<std::string, Verdict> verdicts;  ///< by task, generator and number of streams
 
   // Repetitions of a benchmark are separate calls and share what they measure; two need not fit into the memory.

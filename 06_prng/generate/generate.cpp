@@ -27,7 +27,14 @@ using Platform = psflip::Platform<MakeNumbers>;
 
 /// Best first: the GPU before the CPU.
 const std::vector<Platform>& platforms() {
-  static const std::vector<Platform> all = PSFLIP_PLATFORMS(make_numbers);
+  static const std::vector<Platform> all = {
+#if PSFLIP_HAS_GPU
+    {"gpu", gpu::devices, gpu::make_numbers},
+#endif
+#if PSFLIP_HAS_CPU
+    {"cpu", cpu::devices, cpu::make_numbers},
+#endif
+  };
   return all;
 }
 
@@ -106,7 +113,7 @@ void work(const Options& options) {
   request.seeding = options.seeding == "consecutive" ? Seeding::consecutive : Seeding::mixed;
   request.streams = options.streams;
   request.seed = static_cast<std::uint64_t>(options.seed);
-  const ChosenDevice<MakeNumbers> choice = choose_device(platforms(), options.device);
+  const Choice<MakeNumbers> choice = choose_device(platforms(), options.device);
   request.device = choice.device.index;
   if (isatty(STDOUT_FILENO)) throw InvalidInput("standard output is a terminal; send the numbers to a file or program");
 

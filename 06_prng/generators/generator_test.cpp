@@ -620,7 +620,14 @@ TEST(Turn, IsTheModulus) {
 using Platform = psflip::Platform<RunTask>;
 
 const std::vector<Platform>& platforms() {
-  static const std::vector<Platform> all = PSFLIP_PLATFORMS(run_task);
+  static const std::vector<Platform> all = {
+#if PSFLIP_HAS_GPU
+    {"gpu", gpu::devices, gpu::run_task},
+#endif
+#if PSFLIP_HAS_CPU
+    {"cpu", cpu::devices, cpu::run_task},
+#endif
+  };
   return all;
 }
 

@@ -30,7 +30,14 @@ using Platform = psflip::Platform<Walk>;
 
 /// Best first: the GPU before the CPU.
 const std::vector<Platform>& platforms() {
-  static const std::vector<Platform> all = PSFLIP_PLATFORMS(walk);
+  static const std::vector<Platform> all = {
+#if PSFLIP_HAS_GPU
+    {"gpu", gpu::devices, gpu::walk},
+#endif
+#if PSFLIP_HAS_CPU
+    {"cpu", cpu::devices, cpu::walk},
+#endif
+  };
   return all;
 }
 
@@ -129,7 +136,7 @@ void work(const Options& options) {
   result.tables_seconds = seconds_since(begin);
   result.rows = system.a.rows;
   result.entries = system.a.begin.back();
-  const ChosenDevice<Walk> choice = choose_device(platforms(), options.device);
+  const Choice<Walk> choice = choose_device(platforms(), options.device);
   result.device = choice.device;
   std::optional<OutputFile> output;
   if (options.output) output.emplace(*options.output);

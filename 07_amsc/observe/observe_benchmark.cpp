@@ -35,7 +35,7 @@ struct Options {
 /// What all benchmarks of this process share.
 struct Session {
   Options options;
-  ChosenDevice choice;
+  Choice choice;
   Verdict verdict;
 
   // Two engines need not fit into the memory.

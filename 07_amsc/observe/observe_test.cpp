@@ -36,7 +36,14 @@ using testing::PrintToString;
 using Platform = psflip::Platform<ObserveState>;
 
 const std::vector<Platform>& platforms() {
-  static const std::vector<Platform> all = PSFLIP_PLATFORMS(observe_state);
+  static const std::vector<Platform> all = {
+#if PSFLIP_HAS_GPU
+    {"gpu", gpu::devices, gpu::observe_state},
+#endif
+#if PSFLIP_HAS_CPU
+    {"cpu", cpu::devices, cpu::observe_state},
+#endif
+  };
   return all;
 }
 

@@ -19,31 +19,14 @@ struct Platform {
   MakeSimulation* make_simulation;
 };
 
-#if PSFLIP_HAS_GPU
-#define PSFLIP_ON_GPU(...) __VA_ARGS__
-#else
-#define PSFLIP_ON_GPU(...)
-#endif
-#if PSFLIP_HAS_CPU
-#define PSFLIP_ON_CPU(...) __VA_ARGS__
-#else
-#define PSFLIP_ON_CPU(...)
-#endif
-/// What this program was built for, best first: a list of Platform, each with that function of its namespace.
-#define PSFLIP_PLATFORMS(function)                                        \
-  {                                                                       \
-    PSFLIP_ON_GPU({"gpu", psflip::gpu::devices, psflip::gpu::function}, ) \
-    PSFLIP_ON_CPU({"cpu", psflip::cpu::devices, psflip::cpu::function}, ) \
-  }
-
 /// A platform and one of its devices.
 template <class MakeSimulation>
-struct ChosenDevice {
+struct Choice {
   const Platform<MakeSimulation>* platform;
   DeviceReport device;
 };
 
-/// The host as the reference, a plain loop, uses it: one device, named after the processor.
+/// The host as the plain loops of the reference use it: one device, named after the processor.
 std::vector<DeviceReport> reference_devices();
 
 /// Which of `all`, the devices of every platform, best first, answers to the wish. "auto": the first. "cpu", "gpu": the
@@ -53,8 +36,7 @@ DeviceReport choose_device(const std::vector<DeviceReport>& all, const std::stri
 
 /// The same, with the platform that has the device.
 template <class MakeSimulation>
-ChosenDevice<MakeSimulation> choose_device(const std::vector<Platform<MakeSimulation>>& platforms,
-                                           const std::string& wish) {
+Choice<MakeSimulation> choose_device(const std::vector<Platform<MakeSimulation>>& platforms, const std::string& wish) {
   std::vector<DeviceReport> all;
   for (const Platform<MakeSimulation>& platform : platforms) {
     for (const DeviceReport& device : platform.devices()) {

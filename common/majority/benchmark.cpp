@@ -27,7 +27,7 @@ struct Options : EngineOptions {
 /// What all benchmarks of this process share.
 struct Session {
   Options options;
-  ChosenDevice choice;
+  Choice choice;
   Lattice start;
   Verdict verdict;  ///< on the state K steps after the start
   EngineAtWork at_work;

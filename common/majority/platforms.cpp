@@ -6,11 +6,17 @@ namespace psflip::majority {
 std::string_view stage() { return PSFLIP_STAGE; }
 
 const std::vector<Platform>& platforms() {
-#if PSFLIP_HAS_REFERENCE
-  static const std::vector<Platform> all{{"reference", reference_devices, reference::make_simulation}};
-#else
-  static const std::vector<Platform> all = PSFLIP_PLATFORMS(make_simulation);
+  static const std::vector<Platform> all = {
+#if PSFLIP_HAS_GPU
+    {"gpu", gpu::devices, gpu::make_simulation},
 #endif
+#if PSFLIP_HAS_CPU
+    {"cpu", cpu::devices, cpu::make_simulation},
+#endif
+#if PSFLIP_HAS_REFERENCE
+    {"reference", reference_devices, reference::make_simulation},
+#endif
+  };
   return all;
 }
 

@@ -10,7 +10,7 @@
 namespace psflip::majority {
 
 using Platform = psflip::Platform<MakeSimulation>;
-using ChosenDevice = psflip::ChosenDevice<MakeSimulation>;
+using Choice = psflip::Choice<MakeSimulation>;
 
 /// This program's stage: the name of its folder.
 std::string_view stage();

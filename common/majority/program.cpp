@@ -108,7 +108,7 @@ double advance(Simulation& simulation, std::int64_t steps) {
 }
 
 struct Result {
-  ChosenDevice choice;
+  Choice choice;
   Launch launch;
   std::int64_t size = 0;
   std::string hash;
@@ -164,7 +164,7 @@ void work(const Options& options) {
   if (options.output && options.picture == options.output) {
     throw InvalidInput("--picture " + *options.picture + ": the same file as --output; they need two");
   }
-  const ChosenDevice choice = choose_device(platforms(), options.device);
+  const Choice choice = choose_device(platforms(), options.device);
   const auto wish = launch_with<Launch>(options.launch, choice.device.index);
 
   std::list<OutputFile> files;

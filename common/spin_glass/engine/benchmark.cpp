@@ -35,7 +35,7 @@ struct Options : EngineOptions {
 /// What all benchmarks of this process share.
 struct Session {
   Options options;
-  ChosenDevice choice;
+  Choice choice;
   Verdict copy_verdict;
   std::map<std::string, Verdict> verdicts;  ///< on the state K sweeps after the start, by those that have to agree
   State agreed;  ///< one with the hash that `agreed_verdict` expects: comparing is faster than hashing again

@@ -88,7 +88,7 @@ std::unique_ptr<Checkpointer> open_checkpointer(const Options& given) {
 
 /// What is asked for about the launch; for a resumed run that is the launch that it had, if this is the same stage and
 /// kind of device and nothing else is asked for.
-Launch wish_for(const Options& given, const Saved* saved, const ChosenDevice& choice) {
+Launch wish_for(const Options& given, const Saved* saved, const Choice& choice) {
   const bool as_before = saved != nullptr && saved->stage == stage() && saved->platform == choice.platform->name;
   return launch_with<Launch>(as_before && given.launch.empty() ? saved->launch : given.launch, choice.device.index);
 }
@@ -133,7 +133,7 @@ void work(const Options& given) {
     checkpointer->set_interval(*known.checkpoint_every);
   }
   const Schedule schedule(run.measure, run.sweeps);
-  const ChosenDevice choice = choose_device(platforms(), known.device.value_or("auto"));
+  const Choice choice = choose_device(platforms(), known.device.value_or("auto"));
   if (choice.platform->name != "gpu") {
     refuse_large_problem(run, schedule, 2 * bytes_of_all(run.problem));  // here, and in the engine
   }
