@@ -26,7 +26,7 @@ struct Choice {
   DeviceReport device;
 };
 
-/// The host as the plain loops of the reference use it: one device, named after the processor.
+/// The host as the plain loops of stage 00 use it: one device, named after the processor.
 std::vector<DeviceReport> reference_devices();
 
 /// Which of `all`, the devices of every platform, best first, answers to the wish. "auto": the first. "cpu", "gpu": the
