@@ -6,6 +6,7 @@
 // added and compared in one byte never reaches the next. Each coupling is stored once, with its red end.
 
 #include "04_checkerboard/standard.hpp"
+#include "05_sliced/loads.hpp"
 #include "05_sliced/mapping.hpp"
 #include "05_sliced/sliced.hpp"
 #include "05_sliced/words.hpp"
@@ -26,18 +27,12 @@ __device__ bool flips(int unsatisfied, std::uint32_t draw, const Thresholds& thr
   return draw < (unsatisfied == 2 ? thresholds.of[2] : unsatisfied == 1 ? thresholds.of[1] : thresholds.of[0]);
 }
 
-/// The six couplings of the red sites: along[direction][sample * elements + i].
-template <class Word>
-struct Couplings {
-  const Word* along[directions];
-};
-
 /// Updates the sites of one colour. An element is a word of s sites; what belongs to element i of a sample is number
 /// sample * elements + i in couplings and streams, and (sample * replicas + replica) * elements + i in the spins.
-template <Colour colour, class Mapping, class Layout, class Word>
+template <Colour colour, class Mapping, class Layout, class Word, Load load>
 __global__ void __launch_bounds__(1024)
-    update(Layout layout, int elements, int samples, int replicas, Word* spins, const Word* others,
-           Couplings<Word> couplings, Streams<sizeof(Word)>* streams, Thresholds thresholds) {
+    update(Layout layout, int elements, int samples, int replicas, Word* spins, Source<Word, load> others,
+           Couplings<Word, load> couplings, Streams<sizeof(Word)>* streams, Thresholds thresholds) {
   constexpr int s = sizeof(Word);
   const Place place = Mapping::place(layout);
   if (!inside(layout, place)) return;  // whole blocks cover the places: some threads have none
@@ -48,17 +43,17 @@ __global__ void __launch_bounds__(1024)
     const std::int64_t first = sample * elements;
     Six<Word> coupling;
     if constexpr (colour == red) {
-      for (int d = 0; d < directions; ++d) coupling.in[d] = __ldg(couplings.along[d] + first + i);
+      for (int d = 0; d < directions; ++d) coupling.in[d] = couplings.along[d][first + i];
     } else {  // a blue site's bond is its neighbour's, in the opposite direction
-      coupling = look_around<Word>(neighbours,
-                                   [&](int d, int element) { return __ldg(couplings.along[d ^ 1] + first + element); });
+      coupling =
+          look_around<Word>(neighbours, [&](int d, int element) { return couplings.along[d ^ 1][first + element]; });
     }
     Streams<s> stream = streams[first + i];
 
     for (int replica = 0; replica < replicas; ++replica) {
       const std::int64_t lattice = (sample * replicas + replica) * elements;
       const Six<Word> around =
-          look_around<Word>(neighbours, [&](int, int element) { return __ldg(others + lattice + element); });
+          look_around<Word>(neighbours, [&](int, int element) { return others[lattice + element]; });
       const Word word = spins[lattice + i];
       Word unsatisfied = 0, flip = 0;  // a byte a site
       for (int d = 0; d < directions; ++d) unsatisfied += word ^ around.in[d] ^ coupling.in[d];
@@ -72,11 +67,16 @@ __global__ void __launch_bounds__(1024)
 // --- end
 
 /// `sites` is the layout with one site an element, `words` the same with s of them.
-template <class Mapping, class Layout, class Word>
+template <class Mapping, class Layout, class Word, Load load>
 class SlicedSimulation : public DeviceSimulation<Layout> {
  public:
   SlicedSimulation(const Problem& problem, const Launch& launch, const Layout& sites, const Layout& words)
-      : DeviceSimulation<Layout>(problem, launch, sites, CouplingsOf::red), words_(words) {}
+      : DeviceSimulation<Layout>(problem, launch, sites, CouplingsOf::red), words_(words) {
+    if constexpr (load == Load::texture) {
+      for (int c = 0; c < 2; ++c) spin_textures_[c] = texture(this->spins_[c]);
+      for (int d = 0; d < directions; ++d) coupling_textures_[d] = texture(this->couplings_[red][d]);
+    }
+  }
 
  protected:
   void launch_half_sweep(Colour colour) override {
@@ -89,25 +89,44 @@ class SlicedSimulation : public DeviceSimulation<Layout> {
   template <Colour colour>
   void launch() {
     const Problem& problem = this->problem_;
-    const auto words_of = [](const auto& bytes) { return reinterpret_cast<const Word*>(bytes.data()); };
-    Couplings<Word> couplings;
-    for (int d = 0; d < directions; ++d) couplings.along[d] = words_of(this->couplings_[red][d]);
+    Couplings<Word, load> couplings;
+    for (int d = 0; d < directions; ++d)
+      couplings.along[d] = source<load>(words_of(this->couplings_[red][d]), coupling_textures_[d]);
     update<colour, Mapping><<<Mapping::grid(words_, *this->launch_.threads, problem.samples),
                               Mapping::block(words_, *this->launch_.threads)>>>(
         words_, this->half_ / s, static_cast<int>(problem.samples), static_cast<int>(problem.replicas),
-        reinterpret_cast<Word*>(this->spins_[colour].data()), words_of(this->spins_[other(colour)]), couplings,
+        reinterpret_cast<Word*>(this->spins_[colour].data()),
+        source<load>(words_of(this->spins_[other(colour)]), spin_textures_[other(colour)]), couplings,
         reinterpret_cast<Streams<s>*>(this->minstd_streams(colour)), this->thresholds_);
   }
 
+  static const Word* words_of(const DeviceBuffer<std::uint8_t>& bytes) {
+    return reinterpret_cast<const Word*>(bytes.data());
+  }
+  Texture texture(const DeviceBuffer<std::uint8_t>& bytes) const {
+    return {words_of(bytes), bytes.size() / s, this->launch_.device};
+  }
+
   Layout words_;
+  Texture spin_textures_[2], coupling_textures_[directions];
 };
+
+template <class Mapping, class Layout, class Word>
+std::unique_ptr<Simulation> make(const Problem& problem, const Launch& launch, const Layout& sites,
+                                 const Layout& words) {
+  const auto make_with = [&]<Load load>() -> std::unique_ptr<Simulation> {
+    return std::make_unique<SlicedSimulation<Mapping, Layout, Word, load>>(problem, launch, sites, words);
+  };
+  if (launch.load == Load::texture) return make_with.template operator()<Load::texture>();
+  if (launch.load == Load::readonly) return make_with.template operator()<Load::readonly>();
+  return make_with.template operator()<Load::plain>();
+}
 
 template <class Mapping>
 std::unique_ptr<Simulation> make_sliced(const Problem& problem, const Launch& launch) {
   const int size = static_cast<int>(problem.size);
-  return with_constant<1, 2, 4, 8>(*launch.sites_per_thread, [&]<int s>() -> std::unique_ptr<Simulation> {
-    return std::make_unique<SlicedSimulation<Mapping, Sliced, UnsignedOf<s>>>(problem, launch, Sliced{size, size},
-                                                                              Sliced{size, size / s});
+  return with_constant<1, 2, 4, 8>(*launch.sites_per_thread, [&]<int s>() {
+    return make<Mapping, Sliced, UnsignedOf<s>>(problem, launch, Sliced{size, size}, Sliced{size, size / s});
   });
 }
 
@@ -116,9 +135,10 @@ std::unique_ptr<Simulation> make_sliced(const Problem& problem, const Launch& la
 std::unique_ptr<Simulation> make_simulation(const Problem& problem, const Launch& wish) {
   Offer offer{.threads = default_threads};
   for (const Indexing indexing : {Indexing::sliced, Indexing::sliced_grid, Indexing::standard_grid})
-    for (const int s : {8, 4, 2, 1})
-      if (s == 1 || (problem.size % s == 0 && indexing != Indexing::standard_grid))
-        offer.launches.push_back({.indexing = indexing, .sites_per_thread = s});
+    for (const Load load : {Load::readonly, Load::plain, Load::texture})
+      for (const int s : {8, 4, 2, 1})
+        if (s == 1 || (problem.size % s == 0 && indexing != Indexing::standard_grid))
+          offer.launches.push_back({.indexing = indexing, .load = load, .sites_per_thread = s});
   const Launch launch = complete(problem, wish, offer);
   refuse_wide_row(problem, launch);
   refuse_large_problem(problem, launch, bytes_needed(problem, CouplingsOf::red));
@@ -126,7 +146,7 @@ std::unique_ptr<Simulation> make_simulation(const Problem& problem, const Launch
   if (*launch.indexing == Indexing::sliced) return make_sliced<Linear>(problem, launch);
   if (*launch.indexing == Indexing::sliced_grid) return make_sliced<Grid>(problem, launch);
   const Standard layout{static_cast<int>(problem.size)};
-  return std::make_unique<SlicedSimulation<Grid, Standard, std::uint8_t>>(problem, launch, layout, layout);
+  return make<Grid, Standard, std::uint8_t>(problem, launch, layout, layout);
 }
 
 }  // namespace psflip::PSFLIP_PLATFORM

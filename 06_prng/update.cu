@@ -34,17 +34,24 @@ __device__ bool flips(int unsatisfied, std::uint32_t draw, const Thresholds& thr
   return draw < (unsatisfied == 2 ? thresholds.of[2] : unsatisfied == 1 ? thresholds.of[1] : thresholds.of[0]);
 }
 
+/// Words that nobody writes while the kernel runs: they may come by the read-only path.
+template <class Word>
+struct ReadOnly {
+  const Word* words;
+  __device__ Word operator[](std::int64_t i) const { return __ldg(words + i); }
+};
+
 /// The six couplings of the red sites: along[direction][sample * elements + i].
 template <class Word>
 struct Couplings {
-  const Word* along[directions];
+  ReadOnly<Word> along[directions];
 };
 
 /// Updates the sites of one colour. An element is a word of s sites; what belongs to element i of a sample is number
 /// sample * elements + i in the couplings, and (sample * replicas + replica) * elements + i in the spins.
 template <class Prng, Colour colour, class Mapping, class Layout, class Word>
 __global__ void __launch_bounds__(most_threads)
-    update(Layout layout, int size, int elements, int samples, int replicas, Word* spins, const Word* others,
+    update(Layout layout, int size, int elements, int samples, int replicas, Word* spins, ReadOnly<Word> others,
            Couplings<Word> couplings, StreamTable draws, Thresholds thresholds) {
   constexpr int s = sizeof(Word);
   const Place place = Mapping::place(layout);
@@ -56,10 +63,10 @@ __global__ void __launch_bounds__(most_threads)
     const std::int64_t first = sample * elements;
     Six<Word> coupling;
     if constexpr (colour == red) {
-      for (int d = 0; d < directions; ++d) coupling.in[d] = __ldg(couplings.along[d] + first + i);
+      for (int d = 0; d < directions; ++d) coupling.in[d] = couplings.along[d][first + i];
     } else {  // a blue site's bond is its neighbour's, in the opposite direction
-      coupling = look_around<Word>(neighbours,
-                                   [&](int d, int element) { return __ldg(couplings.along[d ^ 1] + first + element); });
+      coupling =
+          look_around<Word>(neighbours, [&](int d, int element) { return couplings.along[d ^ 1][first + element]; });
     }
     typename Prng::template Streams<s> streams(
         draws.states, position_of<s>(draws, layout, size, colour, place, sample, (first + i) * s));
@@ -67,7 +74,7 @@ __global__ void __launch_bounds__(most_threads)
     for (int replica = 0; replica < replicas; ++replica) {
       const std::int64_t lattice = (sample * replicas + replica) * elements;
       const Six<Word> around =
-          look_around<Word>(neighbours, [&](int, int element) { return __ldg(others + lattice + element); });
+          look_around<Word>(neighbours, [&](int, int element) { return others[lattice + element]; });
       const Word word = spins[lattice + i];
       const Words<s> draw = streams.draw();
       Word unsatisfied = 0, flip = 0;  // a byte a site
@@ -101,14 +108,14 @@ class PrngSimulation : public DeviceSimulation<Layout, Prng> {
     const Problem& problem = this->problem_;
     const auto words_of = [](const auto& bytes) { return reinterpret_cast<const Word*>(bytes.data()); };
     Couplings<Word> couplings;
-    for (int d = 0; d < directions; ++d) couplings.along[d] = words_of(this->couplings_[red][d]);
+    for (int d = 0; d < directions; ++d) couplings.along[d] = {words_of(this->couplings_[red][d])};
     const StreamTable draws =
         stream_table<Prng>(this->states(colour), problem.seed, problem.samples_per_stream, this->draws_done());
     update<Prng, colour, Linear><<<Linear::grid(words_, *this->launch_.threads, problem.samples),
                                    Linear::block(words_, *this->launch_.threads)>>>(
         words_, this->size_, this->half_ / s, static_cast<int>(problem.samples), static_cast<int>(problem.replicas),
-        reinterpret_cast<Word*>(this->spins_[colour].data()), words_of(this->spins_[other(colour)]), couplings, draws,
-        this->thresholds_);
+        reinterpret_cast<Word*>(this->spins_[colour].data()), ReadOnly<Word>{words_of(this->spins_[other(colour)])},
+        couplings, draws, this->thresholds_);
   }
 
   Layout words_;

@@ -10,9 +10,9 @@
 
 #include "04_checkerboard/bitwise.hpp"
 #include "04_checkerboard/standard.hpp"
+#include "05_sliced/loads.hpp"
 #include "05_sliced/mapping.hpp"
 #include "05_sliced/sliced.hpp"
-#include "05_sliced/stencil/loads.hpp"
 #include "05_sliced/stencil/stencil_device.cuh"
 #include "gpu/constants.hpp"
 #include "spin_glass/engine/launches.hpp"
@@ -25,16 +25,10 @@ using stencil::Launch;
 
 constexpr int default_threads = 256;
 
-/// The six couplings of the red sites: along[direction][i].
-template <Load load>
-struct Couplings {
-  Source<Word, load> along[directions];
-};
-
 /// Stores into each site of one colour the XOR of its neighbours and its couplings.
 template <Colour colour, class Mapping, class Layout, Load load>
 __global__ void __launch_bounds__(1024)
-    update(Layout layout, Word* words, Source<Word, load> others, Couplings<load> couplings) {
+    update(Layout layout, Word* words, Source<Word, load> others, Couplings<Word, load> couplings) {
   const Place place = Mapping::place(layout);
   if (!inside(layout, place)) return;  // whole blocks cover the places: some threads have none
   const int i = layout.element(place.x, place.y, place.z);
@@ -69,7 +63,7 @@ class Stencil : public StencilOnDevice<Layout> {
   template <Colour colour>
   void launch() {
     const int threads = *this->launch_.threads;
-    Couplings<load> couplings;
+    Couplings<Word, load> couplings;
     for (int d = 0; d < directions; ++d)
       couplings.along[d] = source<load>(words_of(this->couplings_[d]), coupling_textures_[d]);
     update<colour, Mapping><<<Mapping::grid(this->layout_, threads, 1), Mapping::block(this->layout_, threads)>>>(
@@ -100,7 +94,8 @@ std::unique_ptr<stencil::Engine> make_stencil(std::int64_t L, const Launch& wish
   problem.size = L;
   Offer offer{.threads = default_threads};
   for (const Indexing indexing : indexings) offer.launches.push_back({.indexing = indexing});
-  const spin_glass::Launch found = complete(problem, {wish.device, wish.indexing, wish.threads}, offer);
+  const spin_glass::Launch found =
+      complete(problem, {.device = wish.device, .indexing = wish.indexing, .threads = wish.threads}, offer);
   const Launch launch{wish.device, found.indexing, wish.load.value_or(Load::plain), found.threads};
   refuse_large_stencil(L, launch);
 

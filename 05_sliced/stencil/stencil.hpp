@@ -6,11 +6,9 @@
 /// stores into it the XOR of its six neighbours and the words of its six bonds. There is no randomness.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <string_view>
 #include <vector>
 
 #include "gpu/host_device.hpp"
@@ -37,15 +35,11 @@ PSFLIP_HOST_DEVICE constexpr Word coupling(std::int64_t bond) {
 /// What site s with this word adds to the checksum.
 PSFLIP_HOST_DEVICE constexpr std::uint64_t checksum_term(std::int64_t site, Word word) { return mix(mix(site) + word); }
 
-/// How a kernel reads what it does not write: by a plain pointer, through the read-only path, or as a linear texture.
-enum class Load { plain, readonly, texture };
-constexpr std::array<std::string_view, 3> names_of(Load) { return {"plain", "readonly", "texture"}; }
-
 /// How an engine is to be run. Nothing here changes a word. What is left empty, the engine chooses.
 struct Launch {
   int device = 0;  ///< device number within the platform
   std::optional<spin_glass::Indexing> indexing{};
-  std::optional<Load> load{};
+  std::optional<spin_glass::Load> load{};
   std::optional<int> threads{};  ///< of a block
 };
 inline const std::vector<FieldOf<Launch>>& launch_fields(const Launch& = {}) {

@@ -29,7 +29,7 @@ const auto& platforms() {
 }
 
 struct Options : EngineOptions {
-  Options() { launches = {{"indexing", names<spin_glass::Indexing>()}, {"load", names<Load>()}}; }
+  Options() { launches = {{"indexing", names<spin_glass::Indexing>()}, {"load", names<spin_glass::Load>()}}; }
   std::vector<std::int64_t> sizes{64};
   std::int64_t sweeps = 10;
 };

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "05_sliced/loads.hpp"
 #include "05_sliced/mapping.hpp"
-#include "05_sliced/stencil/loads.hpp"
 #include "05_sliced/stencil/stencil.hpp"
 #include "app/invalid_input.hpp"
 #include "gpu/device_buffer.hpp"

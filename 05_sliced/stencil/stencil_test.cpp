@@ -18,6 +18,7 @@ namespace psflip::stencil {
 namespace {
 
 using spin_glass::Indexing;
+using spin_glass::Load;
 using testing::AllOf;
 using testing::HasSubstr;
 
@@ -77,7 +78,7 @@ TEST_P(Stencil, EveryVariantHasTheWordsOfTheBruteForceLoop) {
                                           brute_force(size, 3)};
     for (const Indexing indexing : spin_glass::indexings) {
       if (indexing == Indexing::bitwise && (size == 6 || size == 10)) continue;
-      for (const Load load : values<Load>()) {
+      for (const Load load : spin_glass::loads) {
         for (const std::optional<int> threads : {std::optional<int>(), {1}, {7}, {32}, {100}, {1024}}) {
           const Launch launch{.indexing = indexing, .load = load, .threads = threads};
           SCOPED_TRACE(describe(size, launch));

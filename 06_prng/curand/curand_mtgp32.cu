@@ -71,10 +71,10 @@ __global__ void __launch_bounds__(threads)
     const Neighbours neighbours = layout.neighbours(colour, layout.place(i));
     Six<Word> coupling;
     if constexpr (colour == red) {
-      for (int d = 0; d < directions; ++d) coupling.in[d] = __ldg(couplings.along[d] + first + i);
+      for (int d = 0; d < directions; ++d) coupling.in[d] = __ldg(&couplings.along[d][first + i]);
     } else {  // a blue site's bond is its neighbour's, in the opposite direction
       coupling = look_around<Word>(neighbours,
-                                   [&](int d, int element) { return __ldg(couplings.along[d ^ 1] + first + element); });
+                                   [&](int d, int element) { return __ldg(&couplings.along[d ^ 1][first + element]); });
     }
 
     for (int replica = 0; replica < replicas; ++replica) {
@@ -83,7 +83,7 @@ __global__ void __launch_bounds__(threads)
       if (!has_element) continue;
       const std::int64_t lattice = (sample * replicas + replica) * elements;
       const Six<Word> around =
-          look_around<Word>(neighbours, [&](int, int element) { return __ldg(others + lattice + element); });
+          look_around<Word>(neighbours, [&](int, int element) { return __ldg(&others[lattice + element]); });
       const Word word = spins[lattice + i];
       Word unsatisfied = 0, flip = 0;  // a byte a site
       for (int d = 0; d < directions; ++d) unsatisfied += word ^ around.in[d] ^ coupling.in[d];

@@ -137,7 +137,7 @@ def parse_options(arguments):
             refuse(f"{file}: {tool} names its files itself")
         if over_sizes:
             forbid(options, ("samples",), f": with {tool} the number of samples follows from --spins")
-            others = ("indexing", "sites_per_thread")
+            others = ("indexing", "load", "sites_per_thread")
             others = others if options.words else ("kernel", "samples_per_word", "cluster", "replicas_together")
             forbid(options, others, f": {tool} times stages that have nothing of the kind")
         if len(into_folder) > 1:

@@ -98,12 +98,12 @@ def profile(stage, device, problem, launch):
 
 GENERATOR = "|".join(SPIN_GLASS.rows["generator"])
 SHAPE = r"((?<!bit:)(?P<thread_width>\d+)x(?P<block>\d+)|(?<=bit:)(?P<steps_per_pass>\d+))"
-READING = rf"(?P<indexing>[a-z-]+):((?P<generator>{GENERATOR}):)?"
+READING = rf"(?P<indexing>[a-z-]+):((?P<generator>{GENERATOR}):)?((?P<load>[a-z]+):)?"
 LAUNCH = {
     "majority": (rf"(?P<storage>int32|int8|bit):{SHAPE}", "02:int8:16x3 or 07:bit:8"),
     "spin_glass": (
         rf"{READING}(?P<threads>\d+)(x(?P<sites_per_thread>\d+))?",
-        "04:standard:256, 05:sliced:256x4 or 06:sliced:philox:128x8",
+        "04:standard:256, 05:sliced:texture:256x4 or 06:sliced:philox:128x8",
     ),
 }
 

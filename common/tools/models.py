@@ -159,6 +159,7 @@ SPIN_GLASS = Model(
             rank=3,
             elsewhere=CURAND_GENERATORS,
         ),
+        Part("load", ("plain", "readonly", "texture"), "plain,...", "ways of reading to try"),
         Part("threads", (64, 128, 256, 512), "128,256", "threads of a block to try"),
         Part("sites_per_thread", (1, 2, 4, 8), "1,4", "sites that a thread updates together to try"),
         Part(
@@ -176,8 +177,8 @@ SPIN_GLASS = Model(
     rows_first=False,
     plain_first=(),
     few_trials={
-        "gpu": {"threads": [64, 128, 256], "sites_per_thread": [1, 4, 8]},
-        "cpu": {"threads": [256, 512], "sites_per_thread": [1, 8], "samples_per_word": [32]},
+        "gpu": {"load": ["readonly", "texture"], "threads": [64, 128, 256], "sites_per_thread": [1, 4, 8]},
+        "cpu": {"load": ["readonly"], "threads": [256, 512], "sites_per_thread": [1, 8], "samples_per_word": [32]},
     },
     slow_on_cpu={"kernel": ("fused", "resident", "small")},
     apart={"08": "which gives a system to several GPUs"},

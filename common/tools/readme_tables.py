@@ -126,7 +126,7 @@ def passes(folder, number):
 def spin_glass_launches(folder, number, indexing, generator="minstd"):
     def text(launch):
         sites = launch["sites_per_thread"]
-        return f"s = {sites}" if sites else indexing
+        return ", ".join(filter(None, [launch["load"], sites and f"s = {sites}"])) or indexing
 
     return launches(SPIN_GLASS, folder, number, indexing, "threads", "{} threads", text, generator)
 

@@ -51,7 +51,7 @@ def spin_glass_launch(row):
     if row["threads"] is None:
         return ""
     shape = " x ".join(str(row[part]) for part in ("threads", "sites_per_thread") if row[part] is not None)
-    return f"{shape}, best of {row['shapes_tried']}"
+    return f"{row['load'] + ', ' if row['load'] else ''}{shape}, best of {row['shapes_tried']}"
 
 
 def runs_on(row):

@@ -6,6 +6,7 @@ const std::vector<LaunchField>& launch_fields(const Launch&) {
   constexpr bool automatic = true;
   static const std::vector<LaunchField> fields = {
       launch_field("indexing", &Launch::indexing, "How threads find sites"),
+      launch_field("load", &Launch::load, "How kernels read"),
       launch_field("threads", &Launch::threads, "Threads of a block"),
       launch_field("sites_per_thread", &Launch::sites_per_thread, "Sites that a thread updates"),
       launch_field("kernel", &Launch::kernel, "Which of a stage's kernels", 0, automatic),

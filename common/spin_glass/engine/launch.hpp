@@ -12,6 +12,8 @@ namespace psflip::spin_glass {
 
 /// How a thread finds its site and the site's neighbours. "Grid": its coordinates are those of the thread in the grid.
 enum class Indexing { standard, bitwise, standard_grid, sliced, sliced_grid };
+/// How a kernel reads what it does not write: by a plain pointer, through the read-only path, or as a linear texture.
+enum class Load { plain, readonly, texture };
 /// Which of a stage's kernels, where it has several (whose files have these names).
 enum class Kernel { update, wide, fused, resident, small };
 /// How a boundary plane gets to the neighbouring rank of MPI, where there are several.
@@ -20,10 +22,12 @@ enum class Transport { staged, mpi, nccl, peer };
 constexpr std::array<std::string_view, 5> names_of(Indexing) {
   return {"standard", "bitwise", "standard-grid", "sliced", "sliced-grid"};
 }
+constexpr std::array<std::string_view, 3> names_of(Load) { return {"plain", "readonly", "texture"}; }
 constexpr std::array<std::string_view, 5> names_of(Kernel) { return {"update", "wide", "fused", "resident", "small"}; }
 constexpr std::array<std::string_view, 4> names_of(Transport) { return {"staged", "mpi", "nccl", "peer"}; }
 
 inline constexpr auto indexings = values<Indexing>();
+inline constexpr auto loads = values<Load>();
 inline constexpr auto kernels = values<Kernel>();
 inline constexpr auto transports = values<Transport>();
 
@@ -31,6 +35,7 @@ inline constexpr auto transports = values<Transport>();
 struct Launch {
   int device = 0;  ///< device number within the platform
   std::optional<Indexing> indexing{};
+  std::optional<Load> load{};
   std::optional<int> threads{};           ///< threads of a block
   std::optional<int> sites_per_thread{};  ///< sites in a row that one thread updates together
   std::optional<Kernel> kernel{};

@@ -54,10 +54,14 @@ bool chooses_no_words(const Launch& launch) {
 std::vector<Launch> all_launches() {
   std::vector<std::optional<Indexing>> some_indexings{std::nullopt};
   some_indexings.insert(some_indexings.end(), indexings.begin(), indexings.end());
+  std::vector<std::optional<Load>> some_loads{std::nullopt};
+  some_loads.insert(some_loads.end(), loads.begin(), loads.end());
   std::vector<Launch> launches;
   for (const auto& indexing : some_indexings) {
-    for (const std::optional<int> sites : std::initializer_list<std::optional<int>>{{}, 0, 1, 2, 3, 4, 8, 16}) {
-      launches.push_back({.indexing = indexing, .sites_per_thread = sites});
+    for (const auto& load : some_loads) {
+      for (const std::optional<int> sites : std::initializer_list<std::optional<int>>{{}, 0, 1, 2, 3, 4, 8, 16}) {
+        launches.push_back({.indexing = indexing, .load = load, .sites_per_thread = sites});
+      }
     }
   }
   std::vector<std::optional<Kernel>> some_kernels{std::nullopt};
@@ -91,6 +95,7 @@ std::vector<Launch> with_every_choice(std::vector<Launch> launches) {
     std::erase_if(launches, [&](const Launch& launch) { return choice && !(launch.*field).has_value(); });
   };
   chosen(&Launch::indexing);
+  chosen(&Launch::load);
   chosen(&Launch::sites_per_thread);
   chosen(&Launch::kernel);
   chosen(&Launch::samples_per_word);
@@ -145,7 +150,8 @@ std::vector<Launch> Engine::indexings_for(const Problem& problem) const {
   std::vector<Launch> launches;
   for (const Launch& launch : all_launches()) {
     const int named = launch.indexing.has_value() + launch.kernel.has_value() + launch.transport.has_value();
-    const bool rest = launch.sites_per_thread || launch.samples_per_word || launch.cluster || launch.replicas_together;
+    const bool rest =
+        launch.load || launch.sites_per_thread || launch.samples_per_word || launch.cluster || launch.replicas_together;
     if (named == 1 && !rest && can_do(problem, launch)) {
       launches.push_back(launch);
     }

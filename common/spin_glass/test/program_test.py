@@ -115,11 +115,17 @@ class Refusals(programs.Refusing):
 
     def test_launches(self):
         self.assert_refused("--indexing", "diagonal", names="diagonal")
+        self.assert_refused("--load", "slow", names="slow")
         for number in (0, -1, 1025):
             self.assert_refused("--threads", number, names=number)
             self.assert_refused("--sites-per-thread", number, names=number)
         if is_reference():
-            for option, value in (("--indexing", "standard"), ("--threads", 32), ("--sites-per-thread", 1)):
+            for option, value in (
+                ("--indexing", "standard"),
+                ("--load", "plain"),
+                ("--threads", 32),
+                ("--sites-per-thread", 1),
+            ):
                 self.assert_refused(option, value, names=option)
         if stage().startswith("04_"):
             self.assert_refused("--indexing", "bitwise", "--size", 12, names="power of two")
@@ -351,7 +357,7 @@ class LongRuns(programs.InFolder):
     def test_resumed_on_another_launch(self):
         launches = {
             "04_checkerboard": [["--indexing", "bitwise"], ["--threads", 33]],
-            "05_sliced": [["--indexing", "standard-grid"], ["--sites-per-thread", 2]],
+            "05_sliced": [["--indexing", "standard-grid"], ["--sites-per-thread", 2, "--load", "plain"]],
             "06_prng": [["--indexing", "standard"], ["--indexing", "bitwise"], ["--sites-per-thread", 4]],
             "07_amsc": [
                 ["--kernel", "update"],
@@ -560,7 +566,12 @@ class Runs(programs.Printing):
     def test_hashes_of_all_launches(self):
         launches = {
             "04_checkerboard": [["--indexing", "standard"], ["--indexing", "bitwise"], ["--threads", 33]],
-            "05_sliced": [["--indexing", "sliced-grid"], ["--indexing", "standard-grid"], ["--sites-per-thread", 2]],
+            "05_sliced": [
+                ["--indexing", "sliced-grid"],
+                ["--indexing", "standard-grid"],
+                ["--load", "texture"],
+                ["--sites-per-thread", 2, "--load", "plain"],
+            ],
             "06_prng": [["--indexing", "standard"], ["--indexing", "bitwise"], ["--sites-per-thread", 4]],
         }
         for launch in launches.get(stage(), []):
@@ -601,6 +612,7 @@ class Runs(programs.Printing):
             set(answer["launch"]),
             {
                 "indexing",
+                "load",
                 "threads",
                 "sites_per_thread",
                 "kernel",
@@ -701,7 +713,7 @@ class Runs(programs.Printing):
         self.assert_helps_with(
             "size temperature beta sweeps samples replicas samples-per-stream generator seed start ferromagnetic-fraction "
             "couplings write-couplings measure output averages correlations checkpoint checkpoint-every resume device "
-            "indexing threads sites-per-thread json"
+            "indexing load threads sites-per-thread json"
         )
 
     def test_couplings_survive_files(self):

@@ -48,10 +48,10 @@ def launches(task, size, rng=None):
         found = [options(indexing="standard"), *([options(indexing="bitwise")] if power_of_two else [])]
     elif number == "05":
         found = [
-            options(indexing="sliced"),
-            options(indexing="sliced-grid"),
-            options(indexing="standard-grid"),
-            options(sites_per_thread=2),
+            options(indexing="sliced", load="plain"),
+            options(indexing="sliced-grid", load="readonly"),
+            options(indexing="standard-grid", load="texture"),
+            options(sites_per_thread=2, load="texture"),
             *([options(sites_per_thread=4)] if size % 4 == 0 else []),
         ]
     elif number == "06":

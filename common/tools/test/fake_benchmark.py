@@ -174,9 +174,9 @@ def kernels(options, size, spins):
 
 
 def spin_glass(stage, options):
-    """Fastest: 256 threads, 4 sites, and the first generators. Times grow with L^3, M and R. Stage 04 has no sites;
-    stages 04 and 05 have no generators but minstd. A file WRONG-philox makes that generator wrong, WRONG-wide that
-    kernel."""
+    """Fastest: readonly, 256 threads, 4 sites, and the first generators. Times grow with L^3, M and R. Stage 04 has no
+    load and no sites, stage 06 no load; stages 04 and 05 have no generators but minstd. A file WRONG-philox makes that
+    generator wrong, WRONG-wide that kernel."""
     size = int(options["--size"])
     spins = size**3 * int(options.get("--samples", 1)) * int(options.get("--replicas", 4))
     if stage in ("07", "08"):
@@ -185,14 +185,14 @@ def spin_glass(stage, options):
     if options.get("--kernel"):
         yield "spin_glass/kernel", "the stage has nothing of the kind", {}, 0, []
         return
-    for generator, indexing, threads, sites in product_of(
-        options, "--generator", "--indexing", "--threads", "--sites-per-thread"
+    for generator, indexing, load, threads, sites in product_of(
+        options, "--generator", "--indexing", "--load", "--threads", "--sites-per-thread"
     ):
-        said = asked(generator=generator, indexing=indexing, threads=threads, sites_per_thread=sites)
+        said = asked(generator=generator, indexing=indexing, load=load, threads=threads, sites_per_thread=sites)
         name = "/".join(["spin_glass", *said])
         indexing, generator = indexing or INDEXINGS[stage][0], generator or "minstd"
         refusal = None
-        if indexing not in INDEXINGS[stage] or (stage in ("00", "04") and sites):
+        if indexing not in INDEXINGS[stage] or (stage != "05" and load) or (stage in ("00", "04") and sites):
             refusal = "the stage has nothing of the kind"
         elif generator not in (GENERATORS if stage in ("00", "06") else GENERATORS[:1]):
             refusal = f"--generator is {generator}: the stage has no such"
@@ -203,14 +203,14 @@ def spin_glass(stage, options):
         elif size % int(sites or 1) or (indexing == "standard-grid" and sites not in ("", "1")):
             refusal = "sites do not fit"
         if stage == "05":
-            sites = sites or ("1" if indexing == "standard-grid" else "4")
+            load, sites = load or "readonly", sites or ("1" if indexing == "standard-grid" else "4")
         if stage == "06":
             sites = sites or ("4" if indexing == "sliced" else "1")
         threads = threads or ("" if stage == "00" else "256")
         slower = 0 if stage != "06" else 10 * GENERATORS.index(generator) if not refusal else 0
-        slower += abs(int(threads or 256) - 256) / 64 + abs(int(sites or 4) - 4)
+        slower += abs(int(threads or 256) - 256) / 64 + 3 * (load in ("plain", "texture")) + abs(int(sites or 4) - 4)
         time = spins * 1e-6 * (100 / 2 ** int(stage) + slower + INDEXINGS[stage].index(indexing)) if not refusal else 0
-        words = asked(generator=generator, indexing=indexing, threads=threads, sites_per_thread=sites)
+        words = asked(generator=generator, indexing=indexing, load=load, threads=threads, sites_per_thread=sites)
         yield name, refusal, {"bytes_per_flip": 6.5}, time, words
 
 

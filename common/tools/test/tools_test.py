@@ -223,7 +223,7 @@ class SpinGlassComparison(WithBuild):
         self.assertEqual([row[-1] for row in rows], ["reference"] + 5 * ["yes"])
         for row, indexing in zip(rows[1:], ["standard", "bitwise", "sliced", "sliced-grid", "standard-grid"]):
             self.assertIn(indexing, row)
-        self.assertIn("256 x 4, best of 16", output)
+        self.assertIn("readonly, 256 x 4, best of 48", output)
         self.assertIn("256, best of 4", output)
         self.assertIn("32 x 32 x 32 sites, 1 sample of 4 replicas, T = 1.1, 10 sweeps, seed 42", output)
 
@@ -231,13 +231,13 @@ class SpinGlassComparison(WithBuild):
         rows = self.json("--size", "8", "--samples", "2")["rows"]
         sliced, standard_grid = rows[3], rows[5]
         spins = 8**3 * 2 * 4
-        self.assertEqual(self.launch(sliced), ["sliced", "minstd", 256, 4])
+        self.assertEqual(self.launch(sliced), ["sliced", "minstd", "readonly", 256, 4])
         self.assertAlmostEqual(sliced["ms_per_sweep"], spins * 1e-6 * 100 / 32)
-        self.assertEqual(self.launch(standard_grid), ["standard-grid", "minstd", 256, 1])
-        self.assertEqual((sliced["shapes_tried"], standard_grid["shapes_tried"]), (16, 4))
+        self.assertEqual(self.launch(standard_grid), ["standard-grid", "minstd", "readonly", 256, 1])
+        self.assertEqual((sliced["shapes_tried"], standard_grid["shapes_tried"]), (48, 12))
         # Google Benchmark's own "threads" is not taken for the launch's.
-        self.assertEqual(self.launch(rows[0]), [None, "minstd", None, None])
-        self.assertEqual(self.launch(rows[1]), ["standard", "minstd", 256, None])
+        self.assertEqual(self.launch(rows[0]), [None, "minstd", None, None, None])
+        self.assertEqual(self.launch(rows[1]), ["standard", "minstd", None, 256, None])
 
     def test_derived_figures(self):
         result = self.json("--size", "8", "--indexing", "sliced,standard")
@@ -253,7 +253,7 @@ class SpinGlassComparison(WithBuild):
         self.assertEqual(table.flips_per_ns(standard), "0.1600")
 
     def test_the_recorded_command_does_the_same(self):
-        first = self.json("--size", "8", "--seed", "0", "--stages", "05", "--threads", "64,128", "--replicas", "3")
+        first = self.json("--size", "8", "--seed", "0", "--stages", "05", "--load", "plain,texture", "--replicas", "3")
         words = first["command"].split()[1:]
         self.assertEqual(words[words.index("--seed") + 1], "0")
         self.assertEqual(self.json(*words), first)
@@ -300,7 +300,7 @@ class GeneratorsInTheComparison(WithBuild):
         self.assertEqual([row[-1] for row in rows_of(output)], ["reference", *("yes" for _ in range(3 + 4))])
         self.assertEqual(self.rows("--size", "8")[4:], [("06", "sliced", generator) for generator in every])
         row = self.json("--size", "8")["rows"][-1]
-        self.assertEqual([row[key] for key in ("threads", "sites_per_thread")], [256, 4])
+        self.assertEqual([row[key] for key in ("threads", "sites_per_thread", "load")], [256, 4, None])
         self.assertEqual(row["shapes_tried"], 16)
         self.assertEqual(row["bits_compared_at"], {})  # the very problem
         self.assertAlmostEqual(row["ps_per_flip"], 1e3 * (100 / 64 + 30))
@@ -723,6 +723,7 @@ class Models(WithBuild):
             ("--replicas 1", SPIN_GLASS),
             ("--temperature 2.5", SPIN_GLASS),
             ("--indexing sliced --json x", SPIN_GLASS),
+            ("--load plain,texture", SPIN_GLASS),
             ("--threads 64", SPIN_GLASS),
             ("--sites-per-thread 2", SPIN_GLASS),
             ("--sizes x --size 8,10", SPIN_GLASS),
@@ -1273,7 +1274,7 @@ class Counters(WithBuild):
         self.assertEqual(self.words()[program + 1 :], wanted.split())
 
     def test_the_3d_launches(self):
-        result = self.measure("spin-glass", "05:sliced:128x2", "04:standard:64")
+        result = self.measure("spin-glass", "05:sliced:texture:128x2", "04:standard:64")
         self.assertEqual(result["format"], "psFlip 3D counters, version 1")
         self.assertEqual((result["size"], result["samples"], result["replicas"]), (8, 1, 4))
         self.assertEqual(len(result["rows"]), 5 + 2)
@@ -1284,7 +1285,7 @@ class Counters(WithBuild):
         )
         self.assertEqual(self.words()[program + 1 :], wanted.split())
         asked = result["rows"][5]
-        self.assertEqual(self.launch(asked), ["sliced", None, 128, 2])
+        self.assertEqual(self.launch(asked), ["sliced", None, "texture", 128, 2])
 
     def test_the_generators_launches(self):
         shutil.rmtree(self.folder / "04_checkerboard")
@@ -1424,7 +1425,7 @@ class ReadmeTables(WithBuild):
         self.assertEqual(self.run_tool(), 0)
 
     def write_counters(self, file):
-        row = {"stage": "05_sliced", "indexing": "sliced", "threads": 256, "sites_per_thread": 4}
+        row = {"stage": "05_sliced", "indexing": "sliced", "load": "texture", "threads": 256, "sites_per_thread": 4}
         row |= dict.fromkeys(counters.METRICS, 1024)
         result = {"format": "psFlip 3D counters, version 1", "size": 8, "samples": 1, "replicas": 4, "rows": [row]}
         file.write_text(json.dumps(result))
@@ -1449,10 +1450,10 @@ class ReadmeTables(WithBuild):
         self.assertIn("| 06 | prng | CPU, DEBUG | sliced | philox | 256 x 4, best of 16 |", text)
         self.assertIn("| 02 | more work for a thread |", text)
         self.assertIn("width 8", text)
-        self.assertIn("| 05 | sliced | CPU, DEBUG | sliced-grid | 256 x 4, best of 16 |", text)
-        self.assertIn("| s = 4 |", text)
+        self.assertIn("| 05 | sliced | CPU, DEBUG | sliced-grid | readonly, 256 x 4, best of 48 |", text)
+        self.assertIn("| readonly, s = 4 |", text)
         self.assertIn("| ms/sweep | 64 threads | 128 threads | 256 threads | 512 threads |", text)
-        self.assertIn("| launch | 256 x 4 |", text)
+        self.assertIn("| launch | texture, 256 x 4 |", text)
         self.assertIn("| DRAM read + written, B/flip | 1.00 + 1.00 |", text)  # 1024 flips in half a sweep
         self.assertIn("| L | 05 sliced, s = 1 |\n| --: | --: |\n| 10 | 2.500 |", text)
         self.assertEqual(self.run_tool("--check"), 0)

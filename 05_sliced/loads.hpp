@@ -5,14 +5,14 @@
 #include <cstdint>
 #include <string>
 
-#include "05_sliced/stencil/stencil.hpp"
 #include "app/invalid_input.hpp"
 #include "gpu/check.hpp"
+#include "spin_glass/engine/simulation.hpp"
 #include "spin_glass/model/geometry.hpp"
 
 namespace psflip::PSFLIP_PLATFORM {
 
-using stencil::Load;
+using spin_glass::Load;
 
 /// Words in device memory that a kernel only reads; w[i] is word number i. Word is an unsigned integer.
 template <class Word, Load load>
@@ -99,5 +99,11 @@ Source<Word, load> source(const Word* words, [[maybe_unused]] const Texture& tex
   else
     return {words};
 }
+
+/// The six couplings of the red sites: along[direction][sample * elements + i].
+template <class Word, Load load>
+struct Couplings {
+  Source<Word, load> along[spin_glass::directions];
+};
 
 }  // namespace psflip::PSFLIP_PLATFORM
