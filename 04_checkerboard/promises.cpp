@@ -7,9 +7,8 @@ namespace psflip::spin_glass {
 
 bool promises(const Problem& problem, const Launch& launch, const std::string&) {
   const bool power_of_two = std::has_single_bit(static_cast<std::uint64_t>(problem.size));
-  return chooses_no_words(launch) && !launch.load && !launch.sites_per_thread &&
-         (!launch.indexing || launch.indexing == Indexing::standard ||
-          (launch.indexing == Indexing::bitwise && power_of_two));
+  return chooses_only(launch, {"indexing"}) && (!launch.indexing || launch.indexing == Indexing::standard ||
+                                                (launch.indexing == Indexing::bitwise && power_of_two));
 }
 bool promises(Generator generator, const std::string&) { return generator == Generator::minstd; }
 bool up_to_the_machine(const Launch&, const std::string&) { return false; }

@@ -8,7 +8,7 @@ bool promises(const Problem& problem, const Launch& launch, const std::string&) 
   const bool whole_words = (s == 1 || s == 2 || s == 4 || s == 8) && problem.size % s == 0;
   const bool sliced =
       !launch.indexing || launch.indexing == Indexing::sliced || launch.indexing == Indexing::sliced_grid;
-  return chooses_no_words(launch) &&
+  return chooses_only(launch, {"indexing", "load", "sites_per_thread"}) &&
          ((launch.indexing == Indexing::standard_grid && s == 1) || (whole_words && sliced));
 }
 bool promises(Generator generator, const std::string&) { return generator == Generator::minstd; }

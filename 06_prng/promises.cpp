@@ -12,7 +12,7 @@ bool promises(const Problem& problem, const Launch& launch, const std::string&) 
   const bool whole_words = (s == 1 || s == 2 || s == 4 || s == 8) && problem.size % s == 0;
   const bool sliced = !launch.indexing || launch.indexing == Indexing::sliced;
   const bool bytes = launch.indexing == Indexing::standard || (launch.indexing == Indexing::bitwise && power_of_two);
-  return chooses_no_words(launch) && !launch.load && ((whole_words && sliced) || (s == 1 && bytes));
+  return chooses_only(launch, {"indexing", "sites_per_thread"}) && ((whole_words && sliced) || (s == 1 && bytes));
 }
 bool promises(Generator generator, const std::string& platform) {
   if (std::ranges::count(generators, generator)) return true;

@@ -7,7 +7,7 @@ namespace psflip::spin_glass {
 
 /// What is left out, the stage chooses among what is possible. Sizes to 10 fit into the shared memory of any device.
 bool promises(const Problem& problem, const Launch& launch, const std::string&) {
-  if (launch.indexing || launch.load || launch.sites_per_thread || launch.transport) return false;
+  if (!chooses_only(launch, {"kernel", "samples_per_word", "cluster", "replicas_together"})) return false;
   const auto is = [](const auto& field, auto value) { return !field.has_value() || *field == value; };
   const std::int64_t size = problem.size, replicas = problem.replicas;
   for (const Kernel kernel : kernels) {

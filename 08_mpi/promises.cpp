@@ -11,7 +11,7 @@ bool promises(const Problem& problem, const Launch& launch, const std::string& p
   const bool transport = !launch.transport || launch.transport == Transport::staged ||
                          launch.transport == Transport::peer ||
                          (launch.transport == Transport::mpi && platform == "cpu");
-  return !launch.indexing && !launch.load && !launch.sites_per_thread && !launch.cluster && !launch.replicas_together &&
+  return chooses_only(launch, {"kernel", "samples_per_word", "transport"}) &&
          (!launch.kernel || launch.kernel == Kernel::wide) && whole_words && transport;
 }
 bool promises(Generator generator, const std::string&) { return std::ranges::count(generators, generator) > 0; }

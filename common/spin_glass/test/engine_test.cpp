@@ -5,6 +5,7 @@
 #include <initializer_list>
 #include <iterator>
 #include <optional>
+#include <set>
 
 namespace psflip::spin_glass {
 
@@ -46,9 +47,10 @@ testing::AssertionResult same(const State& found, const State& expected) {
                                      << int{expected.spins[first]};
 }
 
-bool chooses_no_words(const Launch& launch) {
-  return !launch.kernel && !launch.samples_per_word && !launch.cluster && !launch.replicas_together &&
-         !launch.transport;
+bool chooses_only(const Launch& launch, const std::vector<std::string>& fields) {
+  return std::ranges::all_of(launch_fields(), [&](const LaunchField& field) {
+    return !field.get(launch) || field.name == "threads" || std::ranges::count(fields, field.name) > 0;
+  });
 }
 
 std::vector<Launch> all_launches() {
@@ -89,22 +91,15 @@ namespace {
 /// Those that can be done, with every choice made.
 std::vector<Launch> with_every_choice(std::vector<Launch> launches) {
   // Leaving a choice to the stage is one of the others, if there is a choice at all.
-  const auto chosen = [&](auto field) {
-    const bool choice =
-        std::ranges::any_of(launches, [&](const Launch& launch) { return (launch.*field).has_value(); });
-    std::erase_if(launches, [&](const Launch& launch) { return choice && !(launch.*field).has_value(); });
-  };
-  chosen(&Launch::indexing);
-  chosen(&Launch::load);
-  chosen(&Launch::sites_per_thread);
-  chosen(&Launch::kernel);
-  chosen(&Launch::samples_per_word);
-  chosen(&Launch::transport);
-  // Nothing else where a kernel has no clusters.
-  std::erase_if(launches, [&](const Launch& launch) {
-    const bool clusters = launch.kernel && launch.kernel != Kernel::update && launch.kernel != Kernel::wide;
-    return clusters && (!launch.cluster || !launch.replicas_together);
-  });
+  for (const LaunchField& field : launch_fields()) {
+    // Some kernels have a choice that others do not have.
+    std::set<std::optional<Kernel>> choosing;
+    for (const Launch& launch : launches)
+      if (field.get(launch)) choosing.insert(launch.kernel);
+    std::erase_if(launches, [&](const Launch& launch) {
+      return !field.get(launch) && (choosing.contains(launch.kernel) || (!launch.kernel && !choosing.empty()));
+    });
+  }
   return launches;
 }
 
@@ -149,10 +144,8 @@ std::vector<Launch> Engine::launches_for(const Problem& problem) const {
 std::vector<Launch> Engine::indexings_for(const Problem& problem) const {
   std::vector<Launch> launches;
   for (const Launch& launch : all_launches()) {
-    const int named = launch.indexing.has_value() + launch.kernel.has_value() + launch.transport.has_value();
-    const bool rest =
-        launch.load || launch.sites_per_thread || launch.samples_per_word || launch.cluster || launch.replicas_together;
-    if (named == 1 && !rest && can_do(problem, launch)) {
+    const bool named = launch.indexing || launch.kernel || launch.transport;
+    if (named && values_of(launch).size() == 1 && can_do(problem, launch)) {
       launches.push_back(launch);
     }
   }

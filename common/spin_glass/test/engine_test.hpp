@@ -30,7 +30,7 @@ int most_threads();
 /// A launch of which every sweep moves spins, and the bytes that a spin takes.
 Launch moving_launch();
 double bytes_per_spin();
-/// Whether engines measure where the spins are (Simulation::observe).
+/// Whether engines measure where the spins are (Observing).
 bool observes_on_the_device();
 /// What is refused besides, each with a part of what is then said.
 struct Refusal {
@@ -40,8 +40,8 @@ struct Refusal {
 };
 std::vector<Refusal> refusals();
 
-/// For stages whose launches are told by indexing, load and sites per thread: whether only these are chosen.
-bool chooses_no_words(const Launch& launch);
+/// Whether nothing else is chosen than some of these fields, which the stage has, and threads.
+bool chooses_only(const Launch& launch, const std::vector<std::string>& fields);
 
 // ----
 
