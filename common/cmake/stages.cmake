@@ -2,9 +2,9 @@
 # stages of a model share (common/<model>). `engine` is the library that defines make_simulation. Makes, in
 # <build>/<stage folder>/:
 #   <model>            the program, majority or spin_glass
-#   <model>_test       bits against stage 00, run by ctest on every platform and schedule; TEST adds the stage's own
+#   <model>_test       bits against the reference, run by ctest on every platform and schedule; TEST adds the stage's own
 #   <model>_benchmark  Google Benchmark
-# REFERENCE marks stage 00, whose engine is the plain loop (namespace psflip::reference). START is an object library with
+# REFERENCE marks the stage whose engine is the plain loop (namespace psflip::reference). START is an object library with
 # the stage's own psflip::start (app/start.hpp), which only the 3D model's programs call.
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
 
@@ -128,8 +128,8 @@ function(psflip_add_platform_tests name program on_cpu on_gpu)
   endif()
 endfunction()
 
-# Stage 00's engine, which every stage of the model is tested against. Made with the model, because a stage can be built
-# without stage 00.
+# The reference's engine, which every stage of the model is tested against. Made with the model, because a stage can be
+# built without that one.
 function(psflip_add_reference model)
   add_library(${model}_reference STATIC ${PSFLIP_ROOT}/00_cpu_reference/${model}.cpp)
   target_include_directories(${model}_reference PUBLIC ${PSFLIP_ROOT}/common)

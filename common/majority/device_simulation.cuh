@@ -1,5 +1,5 @@
-/// What the engines of stages 01 to 03 have in common: two lattices on the device, the loop over the steps, transfers.
-/// The engine of stage 07 has bits, so it has only the checks of the launch from here.
+/// What the engines with a number for every spin have in common: two lattices on the device, the loop over the steps,
+/// transfers. One that has bits takes only the checks of the launch from here.
 #pragma once
 
 #include <algorithm>
