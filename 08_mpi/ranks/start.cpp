@@ -6,10 +6,12 @@
 
 #include "08_mpi/ranks/conduct.hpp"
 #include "08_mpi/ranks/ranks.hpp"
+#include "app/output_file.hpp"
 
 namespace psflip {
 
 int start(int argc, char** argv, int (*program)(int, char**)) {
+  occupy_closed_streams();  // before MPI opens its own
   try {
     const Ranks all(&argc, &argv);
     try {

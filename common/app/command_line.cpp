@@ -14,6 +14,7 @@
 
 #include "app/interruption.hpp"
 #include "app/invalid_input.hpp"
+#include "app/output_file.hpp"
 
 namespace psflip {
 namespace {
@@ -130,6 +131,7 @@ bool CommandLine::parse(int argc, const char* const* argv) {
 }
 
 int run_program(CommandLine& line, int argc, const char* const* argv, const std::function<void()>& work) noexcept {
+  occupy_closed_streams();
   try {
     if (!line.parse(argc, argv)) work();
     flush_standard_output();

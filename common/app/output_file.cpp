@@ -34,6 +34,14 @@ void synchronise_folder(const std::filesystem::path& file) {
 
 }  // namespace
 
+void occupy_closed_streams() {
+  for (int stream = STDIN_FILENO; stream <= STDERR_FILENO; ++stream) {
+    if (fcntl(stream, F_GETFD) < 0) {  // the lowest number that is free is the next to be given
+      static_cast<void>(open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY));
+    }
+  }
+}
+
 OutputFile::OutputFile(std::string path) : path_(std::move(path)) {
   std::error_code error;
   const std::filesystem::file_status status = std::filesystem::status(path_, error);

@@ -6,6 +6,11 @@
 
 namespace psflip {
 
+/// To be called before a program opens anything: the next file would get the number of a standard stream that is
+/// closed, and what is meant for that stream would be written into the file. It becomes one from which nothing can be
+/// read, or to which nothing can be written.
+void occupy_closed_streams();
+
 /// A file that appears only when it is complete.
 ///
 /// What is written goes to a file beside the target, <target>.psflip.part, which commit() renames to the target.

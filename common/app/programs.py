@@ -90,6 +90,25 @@ class Printing(InFolder):
         name = Path(PROGRAM).name
         self.assertRegex(done.stderr.decode(), rf"\A{name}: cannot write to standard output[^\n]*\n\Z")
 
+    def assert_keeps_closed_streams_out_of_files(self, *arguments, files):
+        """What a run writes is the same whichever of its standard streams are closed."""
+        expected = None
+        for closed in ((), (0,), (1,), (2,), (0, 1), (1, 2), (0, 1, 2)):
+            with self.subTest(closed=closed):
+                for file in files:
+                    file.unlink(missing_ok=True)
+                done = subprocess.run(
+                    [PROGRAM, *map(str, arguments)],
+                    capture_output=True,
+                    timeout=120,
+                    preexec_fn=lambda closed=closed: [os.close(stream) for stream in closed],
+                )
+                self.assertEqual(done.returncode, 1 if 1 in closed else 0)  # without its report
+                written = [file.read_bytes() for file in files]
+                expected = expected or written
+                self.assertEqual(written, expected)
+                self.assertEqual(set(self.snapshot()), set(files))
+
     def assert_helps_with(self, options):
         done = run("--help")
         self.assertEqual((done.returncode, done.stderr), (0, b""))

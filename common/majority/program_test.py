@@ -183,6 +183,11 @@ class Runs(programs.Printing):
     def test_full_standard_output_is_a_failure(self):
         self.assert_needs_its_output()
 
+    def test_closed_streams_stay_out_of_files(self):
+        bitmap, picture = self.folder / "state.pbm", self.folder / "state.png"
+        problem = ("--size", 9, "--steps", 2, "--output", bitmap, "--picture", picture)
+        self.assert_keeps_closed_streams_out_of_files(*problem, files=[bitmap, picture])
+
 
 if __name__ == "__main__":
     programs.main()

@@ -896,6 +896,19 @@ class Runs(programs.Printing):
     def test_full_standard_output_is_a_failure(self):
         self.assert_needs_its_output()
 
+    def test_closed_streams_stay_out_of_files(self):
+        rows, averages = self.folder / "rows.csv", self.folder / "averages.csv"
+        problem = ("--size", 4, "--sweeps", 3, "--measure", "every:1", "--output", rows, "--averages", averages)
+        self.assert_keeps_closed_streams_out_of_files(*problem, files=[rows, averages])
+
+    def test_a_checkpoint_written_without_a_standard_output_goes_on(self):
+        checkpoint = self.folder / "c"
+        command = [programs.PROGRAM, "--size", "4", "--sweeps", "3", "--checkpoint", checkpoint]
+        done = subprocess.run(command, preexec_fn=lambda: os.close(1), stderr=subprocess.PIPE, timeout=120)
+        self.assertEqual(done.returncode, 1, done)
+        longer = result("--resume", checkpoint, "--sweeps", 5)
+        self.assertEqual(longer["hash"], result("--size", 4, "--sweeps", 5)["hash"])
+
 
 if __name__ == "__main__":
     programs.main()
