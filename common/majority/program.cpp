@@ -170,7 +170,11 @@ void work(const Options& options) {
   std::list<OutputFile> files;
   OutputFile* const output = options.output ? &files.emplace_back(*options.output) : nullptr;
   OutputFile* const picture = options.picture ? &files.emplace_back(*options.picture) : nullptr;
-  std::ostream& out = std::ranges::any_of(files, &OutputFile::is_standard_output) ? std::cerr : std::cout;
+  const bool stdout_is_taken = std::ranges::any_of(files, &OutputFile::is_standard_output);
+  if (stdout_is_taken && options.json) {
+    throw InvalidInput("--json: standard output takes the JSON object or a file, not both");
+  }
+  std::ostream& out = stdout_is_taken ? std::cerr : std::cout;
 
   Lattice lattice = start(options, largest_size(*choice.platform, wish.storage));
   const std::unique_ptr<Simulation> simulation = choice.platform->make(lattice.size, wish);

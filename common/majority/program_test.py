@@ -84,6 +84,8 @@ class Refusals(programs.Refusing):
                 self.assert_refused(option, place, "--size", 10, names=place)
         both = self.folder / "both"
         self.assert_refused("--output", both, "--picture", both, "--size", 10, names=both)
+        for option in ("--output", "--picture"):
+            self.assert_refused(option, "/dev/stdout", "--json", names="--json")
         done = run("--plain", "--size", 10)
         self.assertEqual((done.returncode, done.stderr.count(b"\n"), done.stdout), (2, 1, b""))
 
