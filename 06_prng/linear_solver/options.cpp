@@ -19,8 +19,8 @@ void declare_names(CommandLine& line, const std::string& option, Enumeration& va
   const std::vector<std::string>& all = names<Enumeration>;
   std::string type;
   for (const std::string& name : all) type += (type.empty() ? "" : "|") + name;
-  const auto set = [&value, &all](const std::string& text) {
-    value = static_cast<Enumeration>(std::ranges::find(all, text) - all.begin());
+  const auto set = [&value](const std::string& text) {
+    value = static_cast<Enumeration>(std::ranges::find(names<Enumeration>, text) - names<Enumeration>.begin());
   };
   const std::string standard = all[static_cast<std::size_t>(value)];
   line.callback(option, set, help + " (" + standard + ").").type(type).check(one_of(all));

@@ -180,7 +180,7 @@ int serve() {
   std::map<int, std::unique_ptr<Simulation>> engines;
   for (;;) {
     const Message message = listen();
-    Simulation* const engine = engines.contains(message.engine) ? engines[message.engine].get() : nullptr;
+    const auto engine = [&]() -> Simulation& { return *engines.at(message.engine); };
     const auto work = [&] {
       switch (message.order) {
         case Order::make:
@@ -190,30 +190,30 @@ int serve() {
           engines.erase(message.engine);
           break;
         case Order::restart:
-          engine->restart();
+          engine().restart();
           ranks().wait_for_all();
           break;
         case Order::advance:
-          engine->advance(message.argument);
+          engine().advance(message.argument);
           break;
         case Order::take_state:
-          dynamic_cast<Observing&>(*engine).take_state([](auto) {});
+          dynamic_cast<Observing&>(engine()).take_state([](auto) {});
           break;
         case Order::observe:
-          dynamic_cast<Observing&>(*engine).observe(message.argument != 0);
+          dynamic_cast<Observing&>(engine()).observe(message.argument != 0);
           break;
         case Order::save_streams:
-          dynamic_cast<Resumable&>(*engine).save_streams([](auto) {});
+          dynamic_cast<Resumable&>(engine()).save_streams([](auto) {});
           break;
         case Order::resume:
-          dynamic_cast<Resumable&>(*engine).resume(message.argument, {}, [](auto) {});
+          dynamic_cast<Resumable&>(engine()).resume(message.argument, {}, [](auto) {});
           ranks().wait_for_all();
           break;
         case Order::record:
-          dynamic_cast<Recorder&>(*engine).record();
+          dynamic_cast<Recorder&>(engine()).record();
           break;
         case Order::recorded:
-          dynamic_cast<Recorder&>(*engine).recorded();
+          dynamic_cast<Recorder&>(engine()).recorded();
           break;
         case Order::quit:
           break;

@@ -97,8 +97,8 @@ CommandLine::CommandLine(const std::string& description, const std::string& prog
 CommandLine::~CommandLine() = default;
 
 Option CommandLine::add(const std::string& name, const std::string& help, bool many,
-                        std::function<void(const std::vector<std::string>&)> take) {
-  CLI::Option* const option = app_->add_option_function<std::vector<std::string>>(name, std::move(take), help);
+                        const std::function<void(const std::vector<std::string>&)>& take) {
+  CLI::Option* const option = app_->add_option_function<std::vector<std::string>>(name, take, help);
   if (!many) option->expected(1);
   const auto check = std::make_shared<Check>([](const std::string&) { return std::string(); });
   option->check(CLI::Validator([check](const std::string& text) { return (*check)(text); }, ""));

@@ -107,7 +107,7 @@ class CommandLine {
 
  private:
   Option add(const std::string& name, const std::string& help, bool many,
-             std::function<void(const std::vector<std::string>&)> take);
+             const std::function<void(const std::vector<std::string>&)>& take);
 
   template <class T>
   struct Value {

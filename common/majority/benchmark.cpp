@@ -51,7 +51,8 @@ class Timed : public TimedEngine {
     // Each spin is read once and written once in a pass: the least that any version can move.
     const Launch launch = simulation_->launch();
     const std::int64_t most = launch.steps_per_pass.value_or(1);
-    const double passes_per_step = static_cast<double>((steps + most - 1) / most) / static_cast<double>(steps);
+    const std::int64_t passes = (steps + most - 1) / most;
+    const double passes_per_step = static_cast<double>(passes) / static_cast<double>(steps);
     const double bytes_per_site = 2 * bytes_per_spin(launch.storage.value()) * passes_per_step;
     state.counters["ms_per_step"] = seconds / all_steps * 1e3;
     state.counters["ps_per_site"] = seconds / all_steps / sites * 1e12;

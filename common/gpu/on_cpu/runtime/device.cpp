@@ -88,7 +88,7 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
 }
 
 cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device) {
-  cudaDeviceProp p;
+  cudaDeviceProp p{};
   if (const cudaError_t error = cudaGetDeviceProperties(&p, device)) return error;
   switch (attribute) {
     case cudaDevAttrMaxThreadsPerBlock:

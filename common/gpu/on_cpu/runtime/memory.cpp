@@ -66,7 +66,8 @@ void give_back_pages(const Allocation& a) {
     munmap(a.pages, a.page_bytes + page());
   } else {
     if (shared_by_us)
-      mmap(a.pages, a.page_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+      static_cast<void>(
+          mmap(a.pages, a.page_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0));
     std::free(a.pages);
   }
   if (!shared_by_us) return;
