@@ -32,7 +32,47 @@ void synchronise_folder(const std::filesystem::path& file) {
   }
 }
 
+/// False if another program has locked the file. Where there are no locks, nobody has.
+bool lock(int descriptor, const std::string& path) {
+  if (flock(descriptor, LOCK_EX | LOCK_NB) == 0) return true;
+  if (errno == EWOULDBLOCK) return false;
+  static bool said = false;
+  if (!std::exchange(said, true)) {
+    std::fprintf(stderr, "%s: %s: no other program should write there\n", path.c_str(), std::strerror(errno));
+  }
+  return true;
+}
+
+/// Opens a file that other programs may be locking, renaming or removing, and locks it. Negative if it cannot be
+/// opened; throws InvalidInput, with the name that the user gave, if another program has it.
+int open_locked(const std::filesystem::path& file, const std::string& path) {
+  for (;;) {
+    const int descriptor = open(file.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666);
+    if (descriptor < 0) return descriptor;
+    if (!lock(descriptor, path)) {
+      close(descriptor);
+      throw InvalidInput(path + ": another program is writing it");
+    }
+    if (same_file(file, descriptor)) return descriptor;
+    close(descriptor);  // its program has just renamed or removed it
+  }
+}
+
 }  // namespace
+
+FileLock::FileLock(const std::string& path) {
+  std::error_code error;
+  file_ = std::filesystem::weakly_canonical(path, error);
+  if (error) file_ = path;
+  file_ += ".psflip.lock";
+  descriptor_ = open_locked(file_, path);
+  if (descriptor_ < 0) throw InvalidInput(path + ": cannot be opened for writing: " + std::strerror(errno));
+}
+
+FileLock::~FileLock() {
+  unlink(file_.c_str());  // before it is free
+  close(descriptor_);
+}
 
 void occupy_closed_streams() {
   for (int stream = STDIN_FILENO; stream <= STDERR_FILENO; ++stream) {
@@ -104,21 +144,8 @@ void OutputFile::commit() {
 void OutputFile::open_temporary(std::filesystem::perms permissions) {
   std::filesystem::path path = target_;
   path += ".psflip.part";
-  int descriptor = -1;
-  do {
-    if (descriptor >= 0) {
-      close(descriptor);  // its program has just renamed or removed it
-    }
-    descriptor = open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666);
-    if (descriptor < 0) {
-      return;
-    }
-    if (flock(descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
-      close(descriptor);
-      throw InvalidInput(path_ + ": another program is writing it");
-    }
-  } while (!same_file(path, descriptor));
-  if (ftruncate(descriptor, 0) != 0) {
+  const int descriptor = open_locked(path, path_);
+  if (descriptor < 0 || ftruncate(descriptor, 0) != 0) {
     return;
   }
   temporary_ = path;

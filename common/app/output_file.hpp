@@ -11,6 +11,21 @@ namespace psflip {
 /// read, or to which nothing can be written.
 void occupy_closed_streams();
 
+/// A lock that holds for as long as the object lives, and is gone with its program however that ends. It is on a file
+/// of its own, <path>.psflip.lock, which nobody renames; <path> may come and go. Throws InvalidInput if another program
+/// has it, or it cannot be had. Where the file system has no locks, that is said once, and nothing is locked.
+class FileLock {
+ public:
+  explicit FileLock(const std::string& path);
+  ~FileLock();
+  FileLock(const FileLock&) = delete;
+  FileLock& operator=(const FileLock&) = delete;
+
+ private:
+  std::filesystem::path file_;
+  int descriptor_ = -1;
+};
+
 /// A file that appears only when it is complete.
 ///
 /// What is written goes to a file beside the target, <target>.psflip.part, which commit() renames to the target.

@@ -10,7 +10,7 @@
 
 namespace psflip::spin_glass {
 
-Checkpointer::Checkpointer(std::string path, bool resumed) : path_(std::move(path)) {
+Checkpointer::Checkpointer(std::string path, bool resumed) : path_(std::move(path)), lock_(path_) {
   std::error_code ignored;
   if (!resumed && std::filesystem::exists(path_, ignored)) {
     throw InvalidInput("--checkpoint " + path_ + ": it exists; continue it with --resume, or remove it");

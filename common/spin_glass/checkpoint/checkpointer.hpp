@@ -47,9 +47,10 @@ class Checkpointer {
   using Clock = std::chrono::steady_clock;
 
   std::string path_;
+  FileLock lock_;                  ///< for the whole run: between two parts nobody else gets in
   std::int64_t every_sweeps_ = 0;  ///< 0: by time
   Clock::duration every_time_ = std::chrono::minutes(10);
-  std::optional<OutputFile> file_;  ///< the next one: open, and locked, all the time
+  std::optional<OutputFile> file_;  ///< the next one, open all the time
   Saved saved_;
   std::unique_ptr<RowJournal> journal_;
   std::optional<Interruption> interruption_;

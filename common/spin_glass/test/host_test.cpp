@@ -592,7 +592,7 @@ TEST_F(FilesTest, CheckpointsAreTakenWhenTheyAreDue) {
   by_sweeps.save(simulation, {});
   EXPECT_FALSE(by_sweeps.is_due(10));
   EXPECT_EQ(Checkpoint(path("c")).saved().sweeps, 10);
-  EXPECT_THAT(refusal([&] { Checkpointer(path("c"), false); }), HasSubstr("it exists; continue it with --resume"));
+  EXPECT_THAT(refusal([&] { Checkpointer(path("c"), false); }), HasSubstr("another program is writing it"));
   EXPECT_THAT(refusal([&] { Checkpointer(path("c"), true); }), HasSubstr("another program is writing it"));
   for (const char* every : {"", "0", "-1", "1.5", "10s", "m", "10 m", "10mm", "9999999999", "0m", "1d", "10M"}) {
     EXPECT_THAT(refusal([&] { by_sweeps.set_interval(every); }), HasSubstr("--checkpoint-every is")) << every;

@@ -419,6 +419,29 @@ class LongRuns(programs.InFolder):
                 process.kill()
 
     @of_the_program
+    def test_the_first_of_two_never_notices(self):
+        told = 0
+        with self.start("--size", 4, "--sweeps", 3000, "--checkpoint", "c", "--checkpoint-every", 1) as process:
+            while process.poll() is None:
+                there = (self.folder / "c").exists()
+                code, _, err = self.run_there("--resume", "c")
+                if there and process.poll() is None:
+                    self.assertEqual((code, err), (2, "spin_glass: c: another program is writing it\n"))
+                    told += 1
+            self.assertEqual(process.returncode, 0)
+        self.assertGreater(told, 3)
+        self.assertEqual([path.name for path in self.folder.iterdir()], ["c"])
+
+    @of_the_program
+    def test_one_of_several_that_start_at_once_runs(self):
+        for trial in range(10):
+            command = ("--size", 4, "--sweeps", 50, "--checkpoint", f"c{trial}")
+            processes = [self.start(*command) for _ in range(4)]
+            for process in processes:
+                process.communicate(timeout=120)
+            self.assertEqual(sorted(process.returncode for process in processes), [0, 2, 2, 2])
+
+    @of_the_program
     def test_damaged_and_foreign(self):
         self.succeed("--size", 4, "--samples", 2, "--output", "a.csv", "--checkpoint", "c", "--measure", "log")
         good = (self.folder / "c").read_bytes()
