@@ -91,7 +91,7 @@ Json measure(const Options& options, const ChosenDevice& choice, std::int64_t si
   const double median = times[times.size() / 2];
   const Launch launch = simulation->launch();
   const double flips = static_cast<double>(problem.samples * problem.replicas) * static_cast<double>(sites(problem));
-  const auto words = static_cast<double>((problem.samples - 1) / *launch.samples_per_word + 1);
+  const std::int64_t words = (problem.samples - 1) / *launch.samples_per_word + 1;
   Json row{
       {"size", size},
       {"transport", name(*launch.transport)},
@@ -102,7 +102,7 @@ Json measure(const Options& options, const ChosenDevice& choice, std::int64_t si
       {"least_ms_per_sweep", times.front() * 1e3},
       {"greatest_ms_per_sweep", times.back() * 1e3},
       {"ps_per_flip", median / flips * 1e12},
-      {"message_bytes", words * *launch.samples_per_word / 8 * static_cast<double>(problem.replicas * size * size)},
+      {"message_bytes", static_cast<double>(words * *launch.samples_per_word * problem.replicas * size * size) / 8},
       {"timeline_us", parts}};
   return row;
 }
