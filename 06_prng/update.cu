@@ -109,8 +109,8 @@ class PrngSimulation : public DeviceSimulation<Layout, Prng> {
     const auto words_of = [](const auto& bytes) { return reinterpret_cast<const Word*>(bytes.data()); };
     Couplings<Word> couplings;
     for (int d = 0; d < directions; ++d) couplings.along[d] = {words_of(this->couplings_[red][d])};
-    const StreamTable draws =
-        stream_table<Prng>(this->states(colour), problem.seed, problem.samples_per_stream, this->draws_done());
+    const std::int64_t n = this->draws_done();
+    const StreamTable draws{this->states(colour), problem.seed, problem.samples_per_stream, n, slot_of<Prng>(n)};
     update<Prng, colour, Linear><<<Linear::grid(words_, *this->launch_.threads, problem.samples),
                                    Linear::block(words_, *this->launch_.threads)>>>(
         words_, this->size_, this->half_ / s, static_cast<int>(problem.samples), static_cast<int>(problem.replicas),

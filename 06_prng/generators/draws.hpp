@@ -18,12 +18,11 @@ struct StreamTable {
   int slot;        ///< n mod the generator's words
 };
 
+/// The slot of draw number n.
 template <class Prng>
-PSFLIP_HOST_DEVICE StreamTable stream_table(const States& states, std::uint64_t seed, std::int64_t samples_per_stream,
-                                            std::int64_t n) {
-  int slot = 0;
-  if constexpr (Prng::words > 1) slot = static_cast<int>(n % Prng::words);
-  return {states, seed, samples_per_stream, n, slot};
+PSFLIP_HOST_DEVICE int slot_of(std::int64_t n) {
+  if constexpr (Prng::words > 1) return static_cast<int>(n % Prng::words);
+  return 0;
 }
 
 /// The streams of a word of sites: those of the group to which the sample belongs.

@@ -65,8 +65,10 @@ template <class Prng, int replicas, int interleaved, int bundles>
 __device__ auto stream_for_site(const Sweeps& sweeps, const System<replicas, interleaved, bundles>& system,
                                 std::int64_t h, spin_glass::Place place) {
   const Colour colour = Colour(h % 2);
-  const StreamTable streams = stream_table<Prng>(colour == spin_glass::red ? sweeps.streams[0] : sweeps.streams[1],
-                                                 sweeps.seed, sweeps.words_per_group, h / 2 * replicas);
+  const std::int64_t n = h / 2 * replicas;
+  const int slot = slot_of<Prng>(n);
+  const StreamTable streams{colour == spin_glass::red ? sweeps.streams[0] : sweeps.streams[1], sweeps.seed,
+                            sweeps.words_per_group, n, slot};
   const int size = sweeps.layout.size;
   const std::int64_t i = place.x + size * (place.y + std::int64_t{size} * place.z);
   const std::int64_t id = (system.word * system.parts + system.part) * sweeps.half + i;
