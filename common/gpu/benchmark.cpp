@@ -179,14 +179,11 @@ void register_benchmark(const std::string& name, int repetitions, double min_tim
 }
 
 void declare(CommandLine& line, EngineOptions& options) {
-  line.option("--repetitions", options.repetitions, "Timed runs of each launch").check(whole_number(1));
   line.option("--min-time", options.min_time, "Device seconds of a repetition at least, by repeating its run")
       .check(number(0));
-  line.option("--device", options.device, "auto, cpu, gpu, or the number of a GPU");
   line.option("--expect", options.expect, "Hash that the state must have after a run");
   line.flag("--unchecked", options.unchecked, "To choose between launches only: never restart, check no bits");
-  line.footer("Options of Google Benchmark (--benchmark_format=json, --benchmark_filter=...) work too.");
-  line.allow_extras();
+  add_common_options(line, options.repetitions, options.device);
 }
 
 namespace {
