@@ -5,7 +5,9 @@
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <csignal>
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -13,8 +15,12 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <thread>
+#include <utility>
 
+#include "app/abrupt_end.hpp"
 #include "app/command_line.hpp"
+#include "app/file_names.hpp"
 #include "app/host.hpp"
 #include "app/interruption.hpp"
 #include "app/invalid_input.hpp"
@@ -242,6 +248,8 @@ TEST(Interruption, NotesASignalOnceAndLetsTheSecondEndTheProgram) {
 }
 
 TEST(Interruption, LeavesIgnoredSignalsIgnoredAndGivesTheOthersBack) {
+  const auto before = std::signal(SIGTERM, SIG_DFL);
+  std::signal(SIGTERM, before);
   std::signal(SIGHUP, SIG_IGN);
   {
     const Interruption interruption;
@@ -249,7 +257,52 @@ TEST(Interruption, LeavesIgnoredSignalsIgnoredAndGivesTheOthersBack) {
     EXPECT_EQ(interruption.signal(), 0);
   }
   EXPECT_EQ(std::signal(SIGHUP, SIG_DFL), SIG_IGN);
-  EXPECT_EQ(std::signal(SIGTERM, SIG_DFL), SIG_DFL);
+  EXPECT_EQ(std::signal(SIGTERM, SIG_DFL), before);
+}
+
+// ---- Ends in the middle of work
+
+/// What a child process says before it ends by `end`, and its status.
+std::pair<std::string, int> last_words(const std::function<void()>& end) {
+  testing::internal::CaptureStderr();
+  const pid_t child = fork();
+  if (child == 0) {
+    prepare_for_abrupt_end("prog");
+    end();
+    _exit(0);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  return {testing::internal::GetCapturedStderr(), status};
+}
+
+TEST(AbruptEnd, BySignalsSaysSo) {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGXCPU}) {
+    std::signal(signal, SIG_DFL);
+    const auto [said, status] = last_words([&] { std::raise(signal); });
+    EXPECT_EQ(said, "prog: ended by signal " + std::to_string(signal) + "\n");
+    EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == signal);
+  }
+  std::signal(SIGPIPE, SIG_DFL);
+  EXPECT_EQ(last_words([] { std::raise(SIGPIPE); }).first, "");
+  std::signal(SIGHUP, SIG_IGN);
+  EXPECT_EQ(last_words([] { std::raise(SIGHUP); }), std::pair(std::string(), 0));
+  std::signal(SIGHUP, SIG_DFL);
+}
+
+/// As in a destructor.
+void where_nothing_may_be_thrown(const std::function<void()>& work) noexcept { work(); }
+
+TEST(AbruptEnd, ByExceptionsSaysTheirText) {
+  const auto said = [](const auto& exception) {
+    return last_words([&] { where_nothing_may_be_thrown([&] { throw exception; }); });
+  };
+  const auto [text, status] = said(std::runtime_error("it\nbroke"));
+  EXPECT_EQ(text, "prog: it broke\n");
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 1);
+  EXPECT_EQ(said(std::bad_alloc()).first, "prog: out of memory\n");
+  EXPECT_EQ(last_words([] { std::thread([] { throw std::runtime_error("broke"); }).join(); }).first, "prog: broke\n");
+  EXPECT_EQ(last_words([] { std::terminate(); }).first, "prog: ended by an error without a description\n");
 }
 
 // ---- Progress
@@ -422,6 +475,131 @@ TEST_F(OutputFileTest, SharesTheFilePositionOfStandardOutput) {
   file.commit();
   std::printf("after");
   EXPECT_EQ(testing::internal::GetCapturedStdout(), "before text after");
+}
+
+TEST_F(OutputFileTest, IsGoneWithAProgramThatEndsAbruptly) {
+  write(path("a"), "old");
+  last_words([&] {
+    OutputFile first(path("b"));
+    first.commit();
+    const FileLock lock(path("c"));
+    OutputFile file(path("a"));
+    std::raise(SIGTERM);
+  });
+  last_words([&] {
+    where_nothing_may_be_thrown([&] {
+      OutputFile file(path("c"));
+      throw std::bad_alloc();
+    });
+  });
+  EXPECT_EQ(read(path("a")), "old");
+  EXPECT_TRUE(std::filesystem::exists(path("b")));
+  EXPECT_EQ(files(), 2);
+}
+
+TEST_F(OutputFileTest, OfAnotherProgramStaysWhenOneEndsAbruptly) {
+  last_words([&] {
+    OutputFile file(path("a"));
+    std::filesystem::remove(path("a.psflip.part"));
+    write(path("a.psflip.part"), "another program's");
+    std::raise(SIGTERM);
+  });
+  EXPECT_EQ(read(path("a.psflip.part")), "another program's");
+}
+
+TEST_F(OutputFileTest, FollowsALinkToAFileThatIsNotThereYet) {
+  std::filesystem::create_directory(path("folder"));
+  std::filesystem::create_symlink("folder/a", path("first"));
+  std::filesystem::create_symlink("first", path("second"));
+  OutputFile file(path("second"));
+  std::fputs("new", file.stream());
+  file.commit();
+  EXPECT_TRUE(std::filesystem::is_symlink(path("second")));
+  EXPECT_EQ(read(path("folder/a")), "new");
+}
+
+TEST_F(OutputFileTest, RefusesLinksThatLeadNowhere) {
+  std::filesystem::create_symlink("b", path("a"));
+  std::filesystem::create_symlink("a", path("b"));
+  try {
+    OutputFile file(path("a"));
+    ADD_FAILURE() << "opened";
+  } catch (const InvalidInput& error) {
+    EXPECT_EQ(error.what(), path("a") + ": cannot be opened for writing: Too many levels of symbolic links");
+  }
+  EXPECT_EQ(files(), 2);
+}
+
+TEST_F(OutputFileTest, KeepsTheReasonWhyItCannotBeWritten) {
+  OutputFile file("/dev/full");
+  for (int i = 0; i < 100'000; ++i) std::fputs("text", file.stream());
+  errno = EINVAL;
+  try {
+    file.flush();
+    ADD_FAILURE() << "written";
+  } catch (const InvalidInput& error) {
+    EXPECT_STREQ(error.what(), "/dev/full: cannot be written: No space left on device");
+  }
+}
+
+// ---- Names of files
+
+class FileNames : public OutputFileTest {
+ protected:
+  FileNames() : before_(std::filesystem::current_path()) {
+    folder_ = std::filesystem::canonical(folder_);
+    std::filesystem::current_path(folder_);
+    std::filesystem::create_directories("sub/deeper");
+    std::filesystem::create_directory_symlink("sub/deeper", "way");
+  }
+  ~FileNames() override { std::filesystem::current_path(before_); }
+
+ private:
+  std::filesystem::path before_;
+};
+
+TEST_F(FileNames, AreOfOneFileOrTwo) {
+  write("a", "");
+  std::filesystem::create_hard_link("a", "hard");
+  std::filesystem::create_symlink("a", "soft");
+  std::filesystem::create_symlink("new", "dangling");
+  refuse_twins({"a", "b", "sub/a", "way/a", "a.psflip"}, {"c", "c", "c.psflip.part"});
+  for (const char* name : {"a", "./a", "sub/../a", "hard", "soft", "way/../../a", "./a.psflip.part"}) {
+    EXPECT_THROW(refuse_twins({"b", "a", name}), InvalidInput) << name;
+    EXPECT_THROW(refuse_twins({"b", name, "a"}), InvalidInput) << name;
+    EXPECT_THROW(refuse_twins({"b", "a"}, {"c", name}), InvalidInput) << name;
+  }
+  EXPECT_THROW(refuse_twins({"new", "dangling"}), InvalidInput);
+  EXPECT_THROW(refuse_twins({"sub/deeper/new", "way/new"}), InvalidInput);
+  EXPECT_THROW(refuse_twins({"soft"}, {"a.psflip.part"}), InvalidInput);  // where the soft link's file is written
+}
+
+TEST_F(FileNames, AreKeptSoThatAFolderCanMove) {
+  const std::string here = folder_.string();
+  // name, the folder that it is kept in, how it is kept
+  const std::vector<std::array<std::string, 3>> cases = {
+      {"a", "", "a"},
+      {"sub/a", "", "sub/a"},
+      {"../a", "", "../a"},
+      {"a", "sub", "../a"},
+      {"sub/a", "sub", "a"},
+      {"sub/a", "way", "../a"},
+      {"a", "way", "../../a"},
+      {here + "/sub/a", "sub", "a"},
+      {here + "/a", "sub", here + "/a"},
+      {"/dev/stdout", "sub", "/dev/stdout"},
+  };
+  for (const auto& [name, folder, kept] : cases) {
+    EXPECT_EQ(kept_name(name, folder), kept) << name << " in " << folder;
+    if (!name.starts_with(here)) {
+      EXPECT_EQ(name_here(kept, folder), name) << kept << " in " << folder;
+    }
+  }
+  std::filesystem::rename("sub", "moved");
+  EXPECT_EQ(name_here("a", "moved"), "moved/a");
+  std::filesystem::current_path("moved");
+  EXPECT_EQ(name_here("a", ""), "a");
+  EXPECT_EQ(name_here("../a", "../moved"), "../a");
 }
 
 TEST_F(OutputFileTest, NoticesAFullDisk) {

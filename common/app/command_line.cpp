@@ -10,8 +10,10 @@
 #include <iostream>
 #include <new>
 #include <stdexcept>
+#include <streambuf>
 #include <utility>
 
+#include "app/abrupt_end.hpp"
 #include "app/interruption.hpp"
 #include "app/invalid_input.hpp"
 #include "app/output_file.hpp"
@@ -25,12 +27,38 @@ int fail(const std::string& program, std::string message, int exit_code) {
   return exit_code;
 }
 
-void flush_standard_output() {
-  std::cout.flush();
-  if (!std::cout || std::fflush(stdout) != 0) {
-    throw std::runtime_error(std::string("cannot write to standard output: ") + std::strerror(errno));
+/// std::cout, keeping the reason why something could not be written: with the next call of the system errno is another.
+class StandardOutput : public std::streambuf {
+ public:
+  StandardOutput() : before_(std::cout.rdbuf(this)) { std::cout.clear(); }
+  ~StandardOutput() override { std::cout.rdbuf(before_); }
+  StandardOutput(const StandardOutput&) = delete;
+  StandardOutput& operator=(const StandardOutput&) = delete;
+
+  /// Throws if anything could not be written.
+  void end() {
+    sync();
+    if (error_ != 0) throw std::runtime_error(std::string("cannot write to standard output: ") + std::strerror(error_));
   }
-}
+
+ protected:
+  std::streamsize xsputn(const char* text, std::streamsize count) override {
+    return kept(std::fwrite(text, 1, static_cast<std::size_t>(count), stdout) == static_cast<std::size_t>(count))
+               ? count
+               : 0;
+  }
+  int overflow(int character) override { return kept(std::putchar(character) != EOF) ? character : EOF; }
+  int sync() override { return kept(std::fflush(stdout) == 0) ? 0 : -1; }
+
+ private:
+  bool kept(bool fine) {
+    if (!fine && error_ == 0) error_ = errno;
+    return fine;
+  }
+
+  std::streambuf* before_;
+  int error_ = 0;
+};
 
 }  // namespace
 
@@ -132,9 +160,11 @@ bool CommandLine::parse(int argc, const char* const* argv) {
 
 int run_program(CommandLine& line, int argc, const char* const* argv, const std::function<void()>& work) noexcept {
   occupy_closed_streams();
+  prepare_for_abrupt_end(line.program());
+  StandardOutput output;
   try {
     if (!line.parse(argc, argv)) work();
-    flush_standard_output();
+    output.end();
     return 0;
   } catch (const InvalidInput& error) {
     return fail(line.program(), error.what(), 2);

@@ -1,38 +1,42 @@
 #include "app/interruption.hpp"
 
+#include <array>
 #include <csignal>
+#include <cstddef>
 
 namespace psflip {
 namespace {
 
+constexpr std::array signals{SIGINT, SIGTERM, SIGHUP, SIGUSR1};
+
 volatile std::sig_atomic_t noted = 0;
+std::array<struct sigaction, signals.size()> before;  // what ends the program
 
-constexpr int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1};
+void give_back(std::size_t i) { sigaction(signals[i], &before[i], nullptr); }
 
-void note(int signal) { noted = signal; }
+void note(int signal) {
+  noted = signal;
+  for (std::size_t i = 0; i < signals.size(); ++i) {
+    if (signals[i] == signal) give_back(i);
+  }
+}
 
 }  // namespace
 
 Interruption::Interruption() {
   noted = 0;
-  for (const int signal : signals) {
-    struct sigaction before {};
-    if (sigaction(signal, nullptr, &before) == 0 && before.sa_handler == SIG_DFL) {
+  for (std::size_t i = 0; i < signals.size(); ++i) {
+    if (sigaction(signals[i], nullptr, &before[i]) == 0 && before[i].sa_handler != SIG_IGN) {
       struct sigaction action {};
       action.sa_handler = note;
-      action.sa_flags = SA_RESTART | SA_RESETHAND;  // no call is cut short; the next signal finds the default again
-      sigaction(signal, &action, nullptr);
+      action.sa_flags = SA_RESTART;  // no call is cut short
+      sigaction(signals[i], &action, nullptr);
     }
   }
 }
 
 Interruption::~Interruption() {
-  for (const int signal : signals) {
-    struct sigaction now {};
-    if (sigaction(signal, nullptr, &now) == 0 && now.sa_handler == note) {
-      std::signal(signal, SIG_DFL);
-    }
-  }
+  for (std::size_t i = 0; i < signals.size(); ++i) give_back(i);
 }
 
 int Interruption::signal() const { return noted; }

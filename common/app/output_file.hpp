@@ -2,7 +2,10 @@
 
 #include <cstdio>
 #include <filesystem>
+#include <optional>
 #include <string>
+
+#include "app/abrupt_end.hpp"
 
 namespace psflip {
 
@@ -22,8 +25,9 @@ class FileLock {
   FileLock& operator=(const FileLock&) = delete;
 
  private:
-  std::filesystem::path file_;
+  std::string file_;
   int descriptor_ = -1;
+  std::optional<Unfinished> unfinished_;
 };
 
 /// A file that appears only when it is complete.
@@ -31,9 +35,9 @@ class FileLock {
 /// What is written goes to a file beside the target, <target>.psflip.part, which commit() renames to the target.
 /// Without commit() it is removed and the target stays what it was. It is opened at once, so that a place where nothing
 /// can be written is refused before any computing, and locked, so that two programs never write the same target. A
-/// program that was killed leaves it behind, unlocked, for the next to take. A target that exists and is no regular
-/// file (/dev/stdout, /dev/null, a fifo) is written directly instead. Every error is an InvalidInput that names the
-/// target.
+/// program that was killed leaves it behind, unlocked, for the next to take; one that a signal ends removes it. A
+/// symbolic link is followed: what it leads to is replaced, and may be new. A target that exists and is no regular file
+/// (/dev/stdout, /dev/null, a fifo) is written directly instead. Every error is an InvalidInput that names the target.
 class OutputFile {
  public:
   explicit OutputFile(std::string path);
@@ -54,12 +58,16 @@ class OutputFile {
 
  private:
   void open_temporary(std::filesystem::perms permissions);
-  [[noreturn]] void fail(const std::string& what) const;
+  void open_stream(int descriptor);
+  [[noreturn]] void fail(const std::string& what, int error) const;
 
-  std::string path_;                 ///< as the user named it
-  std::filesystem::path target_;     ///< the same without symbolic links, which a rename would replace
-  std::filesystem::path temporary_;  ///< empty if the target is written directly
+  std::string path_;       ///< as the user named it
+  std::string target_;     ///< the same behind symbolic links, which a rename would replace
+  std::string temporary_;  ///< empty if the target is written directly
+  std::optional<Unfinished> unfinished_;
   std::FILE* stream_ = nullptr;
+  int descriptor_ = -1;  ///< of the stream
+  int error_ = 0;        ///< why something could not be written, when that was first so
   bool is_standard_output_ = false;
 };
 

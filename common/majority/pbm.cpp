@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <system_error>
 #include <vector>
 
 #include "app/invalid_input.hpp"
@@ -40,7 +41,7 @@ struct CloseFile {
 using InputFile = std::unique_ptr<std::FILE, CloseFile>;
 
 InputFile open(const std::string& path) {
-  if (std::filesystem::is_directory(path)) {
+  if (std::error_code ignored; std::filesystem::is_directory(path, ignored)) {
     throw InvalidInput(path + ": is a directory, not a PBM file");
   }
   InputFile file(std::fopen(path.c_str(), "rb"));
