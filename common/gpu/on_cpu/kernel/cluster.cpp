@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "fiber.hpp"
+#include "host_thread.hpp"
 #include "runtime/settings.hpp"
 
 namespace cuda_on_cpu {
@@ -22,7 +23,7 @@ constexpr std::uint64_t most_fibers_kept = most_threads_at_once * 3 / 2;
 /// A host thread with a block, on which others do work while they wait.
 class ClusterRunner::HostThread {
  public:
-  HostThread() : thread_([this] { live(); }) {
+  HostThread() : thread_(host_thread([this] { live(); })) {
     run([](Block&) {});  // until there is a block
   }
   ~HostThread() {

@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "host_thread.hpp"
+
 namespace cuda_on_cpu {
 namespace {
 
@@ -17,7 +19,7 @@ constexpr unsigned longest_sleep = 1'000'000;  // ns, as in CUDA
 class Runner {
  public:
   Runner() {
-    std::thread([this] { work(); }).detach();
+    host_thread([this] { work(); }).detach();
   }  // it may still wait when the program ends
 
   bool run(std::function<void()> kernel, std::function<void()> ended) {

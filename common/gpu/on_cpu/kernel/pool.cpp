@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "cluster.hpp"
+#include "host_thread.hpp"
 #include "runtime/settings.hpp"
 
 namespace cuda_on_cpu {
@@ -25,16 +26,14 @@ class Pool {
   }
 
   explicit Pool(unsigned helpers) {
-    for (unsigned i = 0; i < helpers; ++i) helpers_.emplace_back([this] { help(); });
-  }
-  ~Pool() {
-    {
-      const std::lock_guard lock(mutex_);
-      stopping_ = true;
+    try {
+      while (helpers_.size() < helpers) helpers_.push_back(host_thread([this] { help(); }));
+    } catch (...) {
+      stop();
+      throw;
     }
-    wake_.notify_all();
-    for (std::thread& helper : helpers_) helper.join();
   }
+  ~Pool() { stop(); }
 
   void run(const std::function<void()>& task) {
     {
@@ -50,6 +49,15 @@ class Pool {
   }
 
  private:
+  void stop() {
+    {
+      const std::lock_guard lock(mutex_);
+      stopping_ = true;
+    }
+    wake_.notify_all();
+    for (std::thread& helper : helpers_) helper.join();
+    helpers_.clear();
+  }
   void help() {
     std::uint64_t seen = 0;
     std::unique_lock lock(mutex_);
@@ -134,7 +142,8 @@ void run_grid(const Grid& grid) {
   std::unique_lock lock(one_grid_at_a_time, std::defer_lock);
   if (!one_thread(grid.extent, grid.block_extent)) lock.lock();
   const auto* cluster_runners = blocks_in_cluster > 1 ? &ClusterRunner::take(at_once) : nullptr;
-  const auto work = [&] {
+  // Who fails in the middle of a block ends the program: there is no way out of threads that wait for each other.
+  const auto work = [&]() noexcept {
     const unsigned worker = workers.fetch_add(1, std::memory_order_relaxed);
     if (worker >= at_once) return;
     if (cluster_runners != nullptr) {

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
@@ -15,8 +16,8 @@ namespace cuda_on_cpu {
 namespace {
 
 [[noreturn]] void refuse(const char* variable, std::string_view value, const char* allowed) {
-  std::fprintf(stderr, "%s is '%.*s': allowed are %s\n", variable, static_cast<int>(value.size()), value.data(),
-               allowed);
+  std::fprintf(stderr, "%s: %s is '%.*s': allowed are %s\n", program_invocation_short_name, variable,
+               static_cast<int>(value.size()), value.data(), allowed);
   std::exit(2);
 }
 
@@ -77,5 +78,10 @@ const Settings& settings() {
   static const Settings s = from_environment();
   return s;
 }
+
+namespace {
+/// A wrong value is refused before main() does anything that would have to be undone.
+[[maybe_unused]] const Settings looked_at_before_main = from_environment();
+}  // namespace
 
 }  // namespace cuda_on_cpu

@@ -137,8 +137,9 @@ class Queue {
   void run(const WorkPtr& work) {
     work->started = true;
     if (!work->task.may_wait) {
+      const auto end_it = [this](Work* of) { end(*of); };
+      const std::unique_ptr<Work, decltype(end_it)> ending(work.get(), end_it);  // even if the host has no room for it
       work->task.action();
-      end(*work);
       return;
     }
     const auto ended = [this, work] {

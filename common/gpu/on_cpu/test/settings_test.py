@@ -61,7 +61,10 @@ class Settings(unittest.TestCase):
                 with self.subTest(variable=variable, value=value):
                     result = run(variable, value)
                     self.assertEqual((result.returncode, result.stdout), (2, ""))
-                    self.assertRegex(result.stderr, rf"\A{variable} is '{value}': allowed are .*\n\Z")
+                    self.assertRegex(
+                        result.stderr,
+                        rf"\A{os.path.basename(sys.argv[1])}: {variable} is '{value}': allowed are .*\n\Z",
+                    )
 
 
 if __name__ == "__main__":
