@@ -8,6 +8,7 @@ Without stage 00 everything is compared with one rank.
 import json
 import os
 import re
+import resource
 import shutil
 import signal
 import subprocess
@@ -231,6 +232,15 @@ class Ends(OnRanks):
         while any(map(self.lives, ranks)):
             self.assertLess(time.monotonic(), limit, "a rank lives on")
             time.sleep(0.01)
+        self.assert_goes_on(2, self.folder)
+
+    def test_a_full_disk_ends_all_in_order(self):
+        """The last checkpoint that found room is there, whole, and nothing else."""
+        mpirun = self.start_long(3, self.folder)
+        time.sleep(1)  # then it is the checkpoint that is written next, as rows come ever more rarely
+        resource.prlimit(self.process_of(0, mpirun), resource.RLIMIT_FSIZE, (100, 100))
+        self.assert_says_no(self.end(mpirun), ": cannot be written: File too large")
+        self.assertEqual({path.name for path in self.folder.iterdir()}, {"c", "c.rows"})
         self.assert_goes_on(2, self.folder)
 
     def test_signals_to_mpirun_save_the_run(self):

@@ -55,6 +55,30 @@ auto or_abort(F work) {
   }
 }
 
+/// What rank 0 alone does with data that all bring together: writes it to a disk that may be full. It fails when all
+/// have done their part, not before: so they stay of one mind, and can be told to end.
+class Alone {
+ public:
+  /// The same function, but it throws nothing, and after a failure does nothing.
+  template <class F>
+  auto operator()(const F& function) {
+    return [this, &function](auto data) {
+      if (error_) return;
+      try {
+        function(data);
+      } catch (...) {
+        error_ = std::current_exception();
+      }
+    };
+  }
+  void end() const {
+    if (error_) std::rethrow_exception(error_);
+  }
+
+ private:
+  std::exception_ptr error_;
+};
+
 /// Rank 0's problem, launch and platform, to all.
 void share(Where& where, Problem& problem, Launch& launch) {
   static_assert(std::is_trivially_copyable_v<Launch>);
@@ -117,8 +141,10 @@ class Conducted : public Simulation, public Resumable, public Observing, public 
     return result;
   }
   void take_state(const TakeSpins& take) const override {
+    Alone alone;
     tell({Order::take_state, number_});
-    or_abort([&] { own<Observing>().take_state(take); });
+    or_abort([&] { own<Observing>().take_state(alone(take)); });
+    alone.end();
   }
   std::optional<std::vector<SampleObservables>> observe(bool correlations) const override {
     tell({Order::observe, number_, correlations});
@@ -126,14 +152,18 @@ class Conducted : public Simulation, public Resumable, public Observing, public 
   }
   int stream_words() const override { return own<Resumable>().stream_words(); }
   void save_streams(const TakeWord& take) const override {
+    Alone alone;
     tell({Order::save_streams, number_});
-    or_abort([&] { own<Resumable>().save_streams(take); });
+    or_abort([&] { own<Resumable>().save_streams(alone(take)); });
+    alone.end();
   }
   void resume(std::int64_t half_sweeps, const State& state, const GiveWord& give) override {
     check_resumed(problem_, half_sweeps, state);
+    Alone alone;
     tell({Order::resume, number_, half_sweeps});
-    or_abort([&] { own<Resumable>().resume(half_sweeps, state, give); });
+    or_abort([&] { own<Resumable>().resume(half_sweeps, state, alone(give)); });
     ranks().wait_for_all();
+    alone.end();
   }
   void record() override {
     tell({Order::record, number_});

@@ -6,6 +6,7 @@
 
 #include "08_mpi/ranks/conduct.hpp"
 #include "08_mpi/ranks/ranks.hpp"
+#include "app/abrupt_end.hpp"
 #include "app/output_file.hpp"
 
 namespace psflip {
@@ -15,7 +16,10 @@ int start(int argc, char** argv, int (*program)(int, char**)) {
   try {
     const Ranks all(&argc, &argv);
     try {
-      if (all.rank() != 0) return serve();
+      if (all.rank() != 0) {
+        prepare_for_abrupt_end("spin_glass");
+        return serve();
+      }
       const int exit_code = program(argc, argv);
       quit(exit_code);
       return exit_code;
