@@ -15,6 +15,7 @@
 #include "06_prng/linear_solver/systems/solve.hpp"
 #include "06_prng/linear_solver/walks/walks.hpp"
 #include "app/command_line.hpp"
+#include "app/file_names.hpp"
 #include "app/invalid_input.hpp"
 #include "app/output_file.hpp"
 #include "app/progress.hpp"
@@ -96,6 +97,7 @@ void write_solution(OutputFile& file, const Outcome& outcome, const std::vector<
 }
 
 void work(const Options& options) {
+  if (options.output) refuse_twins({*options.output}, {options.matrix, options.rhs.value_or("")});
   const System system = make_system(options);
   const Stopwatch preparing;
   const Scaled scaled = linear::scaled(system);

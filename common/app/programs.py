@@ -2,6 +2,7 @@
 
 import json
 import os
+import resource
 import subprocess
 import sys
 import tempfile
@@ -20,6 +21,26 @@ def result(*arguments, stdin=None):
     done = run(*arguments, "--json", stdin=stdin)
     assert done.returncode == 0 and done.stderr == b"", done
     return json.loads(done.stdout)
+
+
+def limited(*arguments, limits=(), user=None, environment=None, folder=None):
+    """A run with these limits, pairs of a resource and its value, perhaps as another user."""
+
+    def limit():
+        if user is not None:
+            os.setgid(user)
+            os.setuid(user)
+        for which, value in limits:
+            resource.setrlimit(which, (value, value))
+
+    return subprocess.run(
+        [PROGRAM, *map(str, arguments)],
+        capture_output=True,
+        timeout=120,
+        preexec_fn=limit,
+        cwd=folder,
+        env=os.environ | (environment or {}),
+    )
 
 
 def stage():
@@ -80,6 +101,60 @@ class Refusing(InFolder):
             self.assertEqual(json.loads(done.stdout)["device"]["platform"], "gpu")
         else:
             self.assert_refused("--device", "gpu", *problem, names="gpu")
+
+
+class Ending(InFolder):
+    """What the machine may not have: one line, an exit code, and nothing left behind. `problem` is one that takes host
+    threads and memory on the CPU path."""
+
+    def assert_ends_well(self, done):
+        self.assertIn(done.returncode, (1, 2), done)
+        self.assertRegex(done.stderr.decode(), rf"\A{Path(PROGRAM).name}: [^\n]+\n\Z")
+        self.assertLessEqual(
+            {file.name for file in self.snapshot()}, {"c", "c.rows"}
+        )  # a checkpoint may be there by then
+
+    def assert_says_that_it_gets_no_threads(self, *problem):
+        nobody = 65534
+        self.folder.chmod(0o777)
+        try:
+            done = limited(
+                *problem,
+                limits=[(resource.RLIMIT_NPROC, 1)],
+                user=nobody if os.getuid() == 0 else None,  # root may have as many as it likes
+                environment={"PSFLIP_CPU_WORKERS": "4"},
+                folder=self.folder,
+            )
+        except PermissionError:
+            self.skipTest("another user cannot run the program")
+        self.assert_ends_well(done)
+        self.assertIn(b"host thread", done.stderr)
+
+    def assert_says_that_it_gets_no_memory(self, *problem):
+        def with_megabytes(number):
+            return limited(*problem, limits=[(resource.RLIMIT_AS, number << 20)], folder=self.folder)
+
+        if with_megabytes(2048).returncode != 0:
+            self.skipTest("a sanitizer, or a GPU's driver, takes address space as it likes")
+        for file in self.snapshot():
+            file.unlink()
+        ended = 0
+        for number in (*range(8, 64, 4), *range(64, 320, 32)):
+            done = with_megabytes(number)
+            if done.returncode not in (0, 127):  # 127: not even its libraries have room
+                self.assert_ends_well(done)
+                ended += 1
+            for file in self.snapshot():
+                file.unlink()
+        self.assertGreater(ended, 0)
+
+    def assert_refuses_settings_before_it_writes(self, *arguments):
+        for variable, value in (("PSFLIP_GUARD", "on"), ("PSFLIP_SCHEDULE", ""), ("PSFLIP_CPU_WORKERS", "0")):
+            done = limited(*arguments, environment={variable: value}, folder=self.folder)
+            self.assert_says_no(
+                (done.returncode, done.stdout.decode(), done.stderr.decode()), f"{variable} is '{value}'"
+            )
+            self.assertEqual(self.snapshot(), {})
 
 
 class Printing(InFolder):

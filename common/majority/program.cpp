@@ -9,8 +9,10 @@
 #include <optional>
 #include <ostream>
 #include <string>
+#include <vector>
 
 #include "app/command_line.hpp"
+#include "app/file_names.hpp"
 #include "app/host.hpp"
 #include "app/invalid_input.hpp"
 #include "app/output_file.hpp"
@@ -161,9 +163,13 @@ void report(std::ostream& out, const Options& options, const Result& result) {
 }
 
 void work(const Options& options) {
-  if (options.output && options.picture == options.output) {
-    throw InvalidInput("--picture " + *options.picture + ": the same file as --output; they need two");
+  std::vector<std::string> written, read;
+  for (const auto& path : {options.output, options.picture}) {
+    if (path) written.push_back(*path);
   }
+  // An input may become its own output: it is read whole before that appears.
+  if (options.input && !(options.output && one_file(*options.input, *options.output))) read.push_back(*options.input);
+  refuse_twins(written, read);
   const ChosenDevice choice = choose_device(platforms(), options.device);
   const auto wish = launch_with<Launch>(options.launch, choice.device.index);
 

@@ -19,6 +19,17 @@ def storages():
     return [default] + [name for name in others if run("--size", 1, "--steps", 0, "--storage", name).returncode == 0]
 
 
+class Endings(programs.Ending):
+    def test_threads(self):
+        self.assert_says_that_it_gets_no_threads("--size", 100, "--device", "cpu", "--output", "a.pbm")
+
+    def test_memory(self):
+        self.assert_says_that_it_gets_no_memory("--size", 100, "--device", "cpu", "--output", "a.pbm")
+
+    def test_settings(self):
+        self.assert_refuses_settings_before_it_writes("--size", 10, "--output", "a.pbm")
+
+
 class Refusals(programs.Refusing):
     ending = ".pbm"
 
@@ -163,6 +174,21 @@ class Runs(programs.Printing):
         path = self.file("state.pbm", b"P1\n4 4\n1000\n0000\n0000\n0000\n")
         result("--input", path, "--steps", 1, "--output", path, "--plain")
         self.assertEqual(path.read_bytes(), b"P1\n4 4\n0000\n0000\n0000\n0000\n")
+
+    def test_nothing_else_is_written_over(self):
+        good = self.file("a.pbm", b"P1\n1 1\n1\n")
+        part = self.file("b.pbm.psflip.part", b"P1\n1 1\n1\n")
+        (self.folder / "link.pbm").hardlink_to(good)
+        for options in (
+            ("--input", good, "--picture", self.folder / "link.pbm"),
+            ("--input", good, "--output", good, "--picture", self.folder / "link.pbm"),
+            ("--output", self.folder / "new.pbm", "--picture", f"{self.folder}/./new.pbm"),
+            ("--input", part, "--output", self.folder / "b.pbm"),
+        ):
+            before = self.snapshot()
+            done = run("--size", 1, *options)
+            self.assert_says_no((done.returncode, done.stdout.decode(), done.stderr.decode()), ".pbm: ")
+            self.assertEqual(self.snapshot(), before)
 
     def test_picture(self):
         path = self.folder / "p.png"

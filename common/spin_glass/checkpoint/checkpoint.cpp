@@ -82,7 +82,8 @@ AveragesAt averages_of(std::span<const double> row) {
   return at;
 }
 
-Json description(const Saved& saved, const Simulation& simulation) {
+Json description(Saved saved, const std::filesystem::path& folder, const Simulation& simulation) {
+  saved.run.for_each_file_name([&](std::string& name) { name = kept_name(name, folder); });
   Json rows;
   if (saved.rows) {
     rows = {{"records", saved.rows->records}, {"checksum", saved.rows->checksum}};
@@ -111,7 +112,7 @@ void write_checkpoint(OutputFile& file, const Saved& saved, const Simulation& si
       file.flush();  // throws
     }
   };
-  const std::string text = description(saved, simulation).dump();
+  const std::string text = description(saved, folder_of(file.path()), simulation).dump();
   const Preamble preamble{magic, version, 0, text.size()};
   put(&preamble, sizeof preamble);
   put(text.data(), text.size());
@@ -180,6 +181,7 @@ Checkpoint::Checkpoint(std::string path) : path_(std::move(path)) {
   try {
     const Json json = Json::parse(text);
     saved_ = saved_of(json.at("options"));
+    saved_.run.for_each_file_name([&](std::string& name) { name = name_here(name, folder_of(path_)); });
     saved_.stage = json.at("stage");
     saved_.platform = json.at("platform");
     saved_.run.couplings_hash = json.at("couplings_hash");

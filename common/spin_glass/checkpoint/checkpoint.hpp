@@ -5,7 +5,8 @@
 ///   4 bytes    the version of all that follows, 1
 ///   4 bytes    0
 ///   8 bytes    n, the bytes of the description
-///   n bytes    the description: a JSON object (description.cpp)
+///   n bytes    the description: a JSON object (description.cpp). Names of files in it are relative to the folder of the
+///              checkpoint, but for those that were given as absolute ones and lie outside
 ///   doubles    the averages, a row for each measuring time: the sweep; value and error of every quantity;
 ///              if there are correlations, value and error of xi_12 and of C4(r), r = 0 .. L/2. NaN: there is none
 ///   bits       the spins, in the order of State (state.hpp), 1 = up, the lowest bit of a byte first, then 0s
@@ -16,11 +17,13 @@
 
 #include <cstdint>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 
+#include "app/file_names.hpp"
 #include "app/output_file.hpp"
 #include "spin_glass/checkpoint/row_journal.hpp"
 #include "spin_glass/engine/simulation.hpp"
@@ -30,7 +33,7 @@ namespace psflip::spin_glass {
 
 /// What a checkpoint says besides spins and streams.
 struct Saved {
-  Run run{};  ///< given couplings by their files alone; the names of files are good in any folder
+  Run run{};  ///< given couplings by their files alone
   // How it is computed. Each may be another when the run is resumed.
   LaunchValues launch{};  ///< that was used
   std::optional<std::string> device{}, checkpoint_every{};
@@ -68,6 +71,8 @@ class Checkpoint {
   std::int64_t state_at_ = 0;  ///< byte at which the spins begin
 };
 
+/// The folder in which it is, behind symbolic links.
+inline std::filesystem::path folder_of(const std::string& checkpoint) { return behind_links(checkpoint).parent_path(); }
 /// The journal that goes with a checkpoint.
 inline std::string journal_path(const std::string& checkpoint) { return checkpoint + ".rows"; }
 

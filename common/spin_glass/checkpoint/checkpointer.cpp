@@ -19,6 +19,10 @@ Checkpointer::Checkpointer(std::string path, bool resumed) : path_(std::move(pat
   if (std::filesystem::exists(rows) && !std::filesystem::is_regular_file(rows)) {
     throw InvalidInput(journal_path(path_) + ": no regular file, as the rows of the run have to be");
   }
+  if (!resumed && std::filesystem::exists(rows)) {
+    throw InvalidInput("--checkpoint " + path_ + ": " + journal_path(path_) +
+                       " exists, the rows of a run whose checkpoint is not here; remove it, or take another name");
+  }
   file_.emplace(path_);
 }
 

@@ -24,7 +24,7 @@ class Checkpointer {
   void set_interval(const std::string& every);
 
   /// Where it writes: no other file of the run may be there.
-  std::vector<std::string> paths() const { return {path_, journal_path(path_)}; }
+  std::vector<std::string> paths() const { return {path_, journal_path(path_), lock_of(path_)}; }
 
   /// Saves the run where it begins; from now on it can be resumed, and signals are noted. `known` is what is known of
   /// it before its first sweep; `journal` that of a resumed run. A new one that writes --output gets one.

@@ -1,6 +1,7 @@
 /// What a run of the program `spin_glass` is, and what comes out of it.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -28,6 +29,15 @@ struct Run {
   std::string couplings_hash{};               ///< 16 hexadecimal digits
   Outputs outputs{};
 
+  /// Calls f with every name of a file that it reads or writes.
+  template <class F>
+  void for_each_file_name(F f) {
+    for (std::optional<std::string>* const path : {&outputs.rows, &outputs.averages, &outputs.correlations}) {
+      if (*path) f(**path);
+    }
+    std::ranges::for_each(outputs.couplings, f);
+    std::ranges::for_each(coupling_files, f);
+  }
   /// Whether correlations are measured, too.
   bool correlates() const { return outputs.correlations.has_value(); }
 };

@@ -103,16 +103,6 @@ std::unique_ptr<RowJournal> read_journal(const std::string& path, const Saved& s
   return std::make_unique<RowJournal>(path, problem, *saved.rows, add);
 }
 
-/// With file names that are good in any folder.
-Outputs absolute(Outputs outputs) {
-  const auto make = [](std::string& path) { path = std::filesystem::absolute(path).lexically_normal(); };
-  for (std::optional<std::string>* const path : {&outputs.rows, &outputs.averages, &outputs.correlations}) {
-    if (*path) make(**path);
-  }
-  std::ranges::for_each(outputs.couplings, make);
-  return outputs;
-}
-
 void work(const Options& given) {
   const std::unique_ptr<Checkpointer> checkpointer = open_checkpointer(given);
   std::optional<Checkpoint> checkpoint;
@@ -137,7 +127,8 @@ void work(const Options& given) {
   if (choice.platform->name != "gpu") {
     refuse_large_problem(run, schedule, 2 * bytes_of_all(run.problem));  // here, and in the engine
   }
-  RunFiles files(run.outputs, run.problem.samples, checkpointer ? checkpointer->paths() : std::vector<std::string>());
+  RunFiles files(run.outputs, run.problem.samples, checkpointer ? checkpointer->paths() : std::vector<std::string>(),
+                 run.coupling_files);
   if (files.writes_standard_output() && known.json) {
     throw InvalidInput("--json: standard output takes the JSON object or a file, not both");
   }
@@ -185,7 +176,6 @@ void work(const Options& given) {
     known.stage = stage();
     known.platform = choice.platform->name;
     known.run = run;
-    known.run.outputs = absolute(run.outputs);
     known.result = result;
     checkpointer->begin(known, std::move(journal), *simulation);
   }

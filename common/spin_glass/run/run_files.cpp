@@ -5,22 +5,21 @@
 #include <string_view>
 #include <system_error>
 
+#include "app/file_names.hpp"
 #include "app/invalid_input.hpp"
+#include "spin_glass/checkpoint/checkpoint.hpp"
 #include "spin_glass/model/edge_list.hpp"
 
 namespace psflip::spin_glass {
 namespace {
 
-void refuse_twins(const std::vector<std::string>& paths) {
-  std::vector<std::filesystem::path> seen;
-  for (const std::string& path : paths) {
-    std::error_code ignored;  // what cannot be opened is refused with its reason when it is opened
-    const std::filesystem::path resolved =
-        std::filesystem::weakly_canonical(std::filesystem::absolute(path, ignored), ignored);
-    if (!resolved.empty() && std::ranges::count(seen, resolved) > 0) {
-      throw InvalidInput(path + ": the same file for two purposes; they need two");
-    }
-    seen.push_back(resolved);
+/// A file that only the run of a checkpoint may write.
+void refuse_journal(const std::string& path) {
+  const std::string ending = journal_path("");
+  if (!path.ends_with(ending)) return;
+  const std::string checkpoint = path.substr(0, path.size() - ending.size());
+  if (std::error_code ignored; std::filesystem::exists(checkpoint, ignored)) {
+    throw InvalidInput(path + ": where the run of the checkpoint " + checkpoint + " keeps its rows");
   }
 }
 
@@ -36,20 +35,20 @@ std::vector<std::string> row_columns(std::int64_t replicas) {
 
 }  // namespace
 
-RunFiles::RunFiles(const Outputs& outputs, std::int64_t samples, const std::vector<std::string>& others) {
+RunFiles::RunFiles(const Outputs& outputs, std::int64_t samples, const std::vector<std::string>& others_written,
+                   const std::vector<std::string>& read) {
   const auto wanted = static_cast<std::int64_t>(outputs.couplings.size());
   if (wanted > 0 && wanted != samples) {
     throw InvalidInput("--write-couplings has " + std::to_string(wanted) + (wanted == 1 ? " file" : " files") +
                        ": it takes one for each sample, and there are " + std::to_string(samples));
   }
-  std::vector<std::string> all_paths = outputs.couplings;
-  all_paths.insert(all_paths.end(), others.begin(), others.end());
+  std::vector<std::string> written = outputs.couplings;
   for (const auto& path : {outputs.rows, outputs.averages, outputs.correlations}) {
-    if (path) {
-      all_paths.push_back(*path);
-    }
+    if (path) written.push_back(*path);
   }
-  refuse_twins(all_paths);
+  std::ranges::for_each(written, refuse_journal);
+  written.insert(written.end(), others_written.begin(), others_written.end());
+  refuse_twins(written, read);
   if (outputs.rows) {
     rows_.emplace("--output", *outputs.rows);
   }

@@ -18,9 +18,10 @@ namespace psflip::spin_glass {
 /// What goes wrong is an InvalidInput.
 class RunFiles {
  public:
-  /// Refuses one file for two purposes, and a number of files for couplings other than `samples`. `others` are what
-  /// else the run writes or reads, and these must not be.
-  RunFiles(const Outputs& outputs, std::int64_t samples, const std::vector<std::string>& others = {});
+  /// Refuses a number of files for couplings other than `samples`, and what would be lost: one file for two purposes,
+  /// among these and what else the run writes and reads, and a file that belongs to another run's checkpoint.
+  RunFiles(const Outputs& outputs, std::int64_t samples, const std::vector<std::string>& others_written = {},
+           const std::vector<std::string>& read = {});
 
   bool writes_standard_output() const;
 

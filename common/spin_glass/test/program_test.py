@@ -203,6 +203,39 @@ class Refusals(programs.Refusing):
                 self.assert_finds_the_disk_full(*problem, option, "/dev/full", *others)
 
 
+class Endings(programs.Ending):
+    problem = ("--size", 8, "--samples", 40, "--device", "cpu", "--output", "a.csv", "--checkpoint", "c")
+
+    def test_threads(self):
+        if is_reference():
+            self.skipTest("has no host threads")
+        for kernel in ("wide", "resident") if stage().startswith("07_") else (None,):
+            self.assert_says_that_it_gets_no_threads(*self.problem, *(["--kernel", kernel] if kernel else []))
+
+    def test_memory(self):
+        if is_reference():
+            self.skipTest("fits into whatever its libraries leave")
+        self.assert_says_that_it_gets_no_memory(*self.problem)
+
+    @of_the_program
+    def test_settings(self):
+        if is_reference():
+            self.skipTest("has no CPU path")
+        self.assert_refuses_settings_before_it_writes("--size", 4, "--output", "a.csv", "--checkpoint", "c")
+
+    @of_the_program
+    def test_standard_output(self):
+        """The reason is that of the first write that failed."""
+        with open("/dev/full", "wb") as full:
+            done = subprocess.run([programs.PROGRAM, "--help"], stdout=full, stderr=subprocess.PIPE, timeout=120)
+        said = b"spin_glass: cannot write to standard output: No space left on device\n"
+        self.assertEqual((done.returncode, done.stderr), (1, said))
+        many = ["--size", 4, "--measure", "every:1", "--sweeps", 2000]
+        with open("/dev/full", "wb") as full:
+            done = subprocess.run([programs.PROGRAM, *map(str, many)], stdout=full, stderr=subprocess.PIPE, timeout=120)
+        self.assertEqual((done.returncode, done.stderr), (1, said))
+
+
 # A run that measures all there is, with an odd number of samples a stream and a last measuring time of its own.
 def long_run(sweeps=1500, measure="log:3"):
     shape = ["--size", 6, "--samples", 21, "--samples-per-stream", 5, "--replicas", 3]
@@ -324,12 +357,40 @@ class LongRuns(programs.InFolder):
 
     @of_the_program
     def test_without_checkpoint_a_signal_ends_it_at_once(self):
-        code, _, _ = self.interrupt(
-            "--size", 6, "--sweeps", 10**8, "--output", "a.csv", sent=signal.SIGTERM, after="a.csv.psflip.part"
-        )
-        self.assertEqual(code, -signal.SIGTERM)
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGKILL):
+            code, _, err = self.interrupt(
+                "--size", 6, "--sweeps", 10**8, "--output", "a.csv", sent=number, after="a.csv.psflip.part"
+            )
+            killed = number == signal.SIGKILL
+            self.assertEqual(code, -number)
+            self.assertEqual(err, "" if killed else f"spin_glass: ended by signal {int(number)}\n")
+            self.assertEqual(set(self.files()), {"a.csv.psflip.part"} if killed else set())
         self.succeed("--size", 6, "--output", "a.csv")
         self.assertEqual(set(self.files()), {"a.csv"})  # what was left is gone
+
+    @of_the_program
+    def test_a_signal_while_it_starts(self):
+        """Before there is a checkpoint, and before the one that was there is continued."""
+        large = ["--size", 48, "--samples", 4, "--sweeps", 10**8, "--output", "a.csv", "--checkpoint", "c"]
+        expected = {}
+        for arguments in (large, ["--resume", "c"]):
+            for delay in (0, 0.05):
+                with self.start(*arguments) as process:
+                    while not (self.folder / "c.psflip.part").exists() and process.poll() is None:
+                        pass
+                    time.sleep(delay)
+                    process.send_signal(signal.SIGTERM)
+                    _, err = process.communicate(timeout=120)
+                if "after" in err.decode():  # it had begun
+                    self.assertEqual(process.returncode, 128 + signal.SIGTERM)
+                    for path in [] if expected else self.folder.iterdir():
+                        path.unlink()
+                    continue
+                self.assertEqual((process.returncode, err), (-signal.SIGTERM, b"spin_glass: ended by signal 15\n"))
+                self.assertEqual(self.files(), expected)
+            self.interrupt(*large, sent=signal.SIGTERM, after="c.rows")
+            expected = self.files()
+            self.assertEqual(set(expected), {"c", "c.rows"})
 
     @of_the_program
     def test_extended(self):
@@ -390,7 +451,89 @@ class LongRuns(programs.InFolder):
             (self.folder / name).rename(other / name)
         self.succeed("--resume", other / "c", "--output", "new.csv", folder=other)
         self.assertEqual((other / "new.csv").read_bytes(), (self.folder / "a.csv").read_bytes())
-        self.assertFalse((other / "b.csv").exists())  # still where it was
+        self.assertEqual((other / "b.csv").read_bytes(), (self.folder / "b.csv").read_bytes())  # beside its checkpoint
+
+    @of_the_program
+    def test_a_folder_may_be_copied_or_moved(self):
+        """Its run goes on there, from wherever it is resumed, and the original stays as it was."""
+        expected, answer = self.uninterrupted(*long_run(), *OUTPUTS)
+        folder = self.folder / "run"
+        (folder / "saved").mkdir(parents=True)
+        absolute = [str(folder / name) if name.endswith(".csv") else name for name in OUTPUTS]
+        (self.folder / "elsewhere").mkdir()
+        outside = self.folder / "elsewhere" / "c4.csv"
+        for checkpoint, outputs in (("c", OUTPUTS), ("c", absolute), ("saved/c", OUTPUTS)):
+            self.succeed(*long_run(700), *outputs, "--checkpoint", checkpoint, folder=folder)
+            before = self.snapshot()
+            copy = self.folder / "copy"
+            shutil.copytree(folder, copy)
+            for name, place in ((checkpoint, copy), (f"copy/{checkpoint}", self.folder)):
+                out = self.succeed("--resume", name, "--sweeps", 1500, "--json", folder=place)
+                self.assertEqual(self.without_seconds(out), answer)
+                self.assertEqual({name: (copy / name).read_bytes() for name in expected}, expected)
+                self.assertEqual({path: before.get(path) for path in before}, before)
+                for name in expected:
+                    (copy / name).unlink()
+            self.assertEqual({path: path.read_bytes() for path in before}, before)
+            for path in [*copy.rglob("*"), *folder.rglob("*")]:
+                if path.is_file():
+                    path.unlink()
+            shutil.rmtree(copy)
+        # A name that leads out of the folder leads there from everywhere.
+        self.succeed("--size", 4, "--averages", outside, "--checkpoint", "c", folder=folder)
+        outside.unlink()
+        folder.rename(self.folder / "moved")
+        self.succeed("--resume", self.folder / "moved" / "c")
+        self.assertTrue(outside.exists())
+
+    @of_the_program
+    def test_couplings_move_with_the_folder(self):
+        folder = self.folder / "run"
+        folder.mkdir()
+        shutil.copy(INSTANCES / "J4_mt1000.rudy", folder / "j.rudy")
+        self.succeed("--couplings", "j.rudy", "--checkpoint", "c", folder=folder)
+        folder.rename(self.folder / "moved")
+        answer = json.loads(self.succeed("--resume", "moved/c", "--sweeps", 150, "--json"))
+        self.assertEqual(answer["problem"]["couplings"], ["moved/j.rudy"])
+        self.assertEqual(answer["hash"], result("--couplings", INSTANCES / "J4_mt1000.rudy", "--sweeps", 150)["hash"])
+
+    @of_the_program
+    def test_nothing_is_written_over(self):
+        """Two names of a call that are one file, and what belongs to another run."""
+        instance = (INSTANCES / "J4_mt1000.rudy").read_bytes()
+        for name in ("j.csv", "j", "o.csv.psflip.part", "d.rows"):
+            self.file(name, instance)
+        os.link(self.folder / "j.csv", self.folder / "hard.csv")
+        (self.folder / "soft.csv").symlink_to("j.csv")
+        for name in ("j.csv", "./j.csv", "hard.csv", "soft.csv"):
+            self.refused("--couplings", "j.csv", "--output", name, names="which is read")
+        self.refused("--couplings", "o.csv.psflip.part", "--output", "o.csv", names="which is read")
+        self.refused("--couplings", "d.rows", "--checkpoint", "d", names="d.rows")
+        self.refused("--couplings", "j", "--checkpoint", "j", names="j: it exists")
+        self.refused("--size", 4, "--output", "soft.csv", "--averages", "hard.csv", names="same file")
+        self.refused("--size", 4, "--checkpoint", "d", names="d.rows exists")  # and is not emptied
+        for ending in ("part", "lock"):
+            self.refused("--size", 4, "--write-couplings", f"x.psflip.{ending}", names="not complete")
+        self.succeed("--size", 4, "--checkpoint", "c", "--output", "o.csv")
+        self.refused("--size", 4, "--write-couplings", "c.rows", names="the checkpoint c")
+        self.refused("--resume", "c", "--averages", "j.csv", "--write-couplings", "hard.csv", names="same file")
+
+    @of_the_program
+    def test_links(self):
+        """They are followed, also to files that are not there yet; not in circles."""
+        other = self.folder / "other"
+        other.mkdir()
+        for name in ("a.csv", "c"):
+            (self.folder / name).symlink_to(other / name)
+        self.succeed("--size", 4, "--output", "a.csv", "--checkpoint", "c", "--sweeps", 7)
+        self.assertEqual({path.name for path in other.iterdir()}, {"a.csv", "c"})
+        self.succeed("--resume", "c", "--sweeps", 9)
+        self.assertTrue((self.folder / "a.csv").is_symlink() and (self.folder / "c").is_symlink())
+        (self.folder / "loop.csv").symlink_to("pool.csv")
+        (self.folder / "pool.csv").symlink_to("loop.csv")
+        for option in ("--output", "--couplings", "--write-couplings", "--checkpoint"):
+            self.refused("--size", 4, option, "loop.csv", names="Too many levels of symbolic links")
+        self.refused("--resume", "loop.csv", names="loop.csv")
 
     @of_the_program
     def test_existing_checkpoints_are_not_overwritten(self):
@@ -400,7 +543,7 @@ class LongRuns(programs.InFolder):
         self.refused("--size", 4, "--checkpoint", "missing/c", names="missing/c")
         self.refused("--size", 4, "--checkpoint", "d", "--output", "d", names="d")
         self.refused("--size", 4, "--checkpoint", "d.csv", "--output", "d.csv", names="d.csv")
-        for every in ("", 0, -1, "10s", "1.5h", "h"):
+        for every in ("", 0, -1, "10s", "1.5h", "h", "007", "07m", "+7"):
             self.refused("--size", 4, "--checkpoint", "d", "--checkpoint-every", every, names="--checkpoint-every")
         self.refused("--size", 4, "--checkpoint-every", 5, names="--checkpoint-every")
         (self.folder / "e.rows").mkdir()
@@ -510,11 +653,7 @@ class LongRuns(programs.InFolder):
         """Files cannot grow beyond a limit: one line, and the last checkpoint is good."""
 
         def limit(size):
-            def set_limit():
-                signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-                resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
-
-            return set_limit
+            return lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
 
         problem = ["--size", 4, "--samples", 8, "--sweeps", 3000, "--measure", "every:5"]
         expected, answer = self.uninterrupted(*problem, "--output", "states.csv")
