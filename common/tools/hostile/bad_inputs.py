@@ -77,8 +77,7 @@ def furnish(trial):
 
 def try_it(trial):
     furnish(trial)
-    kinds = [mistakes] * 7 + [standard_streams, environment, memory, threads]
-    trial.random.choice(kinds)(trial)
+    trial.random.choice([*[mistakes] * 7, *SURROUNDINGS])(trial)
 
 
 def small(trial, *without):
@@ -103,7 +102,7 @@ def mistake(trial):
     draw, options = trial.random, trial.program.options
     shape = draw.random()
     if shape < 0.1:
-        wrong = [["--sise", 5], ["5"], ["--"], ["-x"], [""], ["--help=5"], ["--size"], ["--=5"]]
+        wrong = [["--sise", 5], ["5"], ["-x"], [""], ["--size"], ["--=5"]]
         option = draw.choice(sorted(SMALL[trial.program.name]))
         return draw.choice([*wrong, [option, 4, option, 6]])
     if shape < 0.3 and trial.program.name == "spin_glass":
@@ -228,3 +227,6 @@ def threads(trial):
 
 def reachable(path):
     return all(os.stat(folder).st_mode & 1 for folder in path.parents)
+
+
+SURROUNDINGS = [standard_streams, environment, memory, threads]

@@ -28,12 +28,12 @@ KINDS = {
     module.__name__.rpartition(".")[2]: module
     for module in (bad_inputs, kills, errors, damages, full_disk, moves, pairs)
 }
-# Open MPI: ranks may outnumber cores, are bound to none, and have two seconds to end when they are told.
+# Open MPI: ranks may outnumber cores, are bound to none, and when one fails the others are killed at once.
 MPI = {
     "OMPI_MCA_rmaps_base_oversubscribe": "1",
     "OMPI_MCA_hwloc_base_binding_policy": "none",
     "OMPI_MCA_mpi_yield_when_idle": "1",
-    "OMPI_MCA_odls_base_sigkill_timeout": "2",
+    "OMPI_MCA_odls_base_sigkill_timeout": "0",
     "OMPI_ALLOW_RUN_AS_ROOT": "1",
     "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
 }

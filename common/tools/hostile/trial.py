@@ -191,8 +191,8 @@ class Trial:
     # At a moment.
 
     def calls(self, *arguments):
-        """How often a run makes which calls about files of its own: [(call, which one)]. The folder stays what it
-        was."""
+        """The calls that a run makes about files of its own: [(file, call, its number among such calls)]. The folder
+        stays what it was."""
         copy = self.room / "copy"
         shutil.copytree(self.folder, copy, symlinks=True)
         hits = self.traced(*arguments)[1]
@@ -216,29 +216,29 @@ class Trial:
             process, call, rest = found.groups()
             main = main or process
             counts[process, call] = counts.get((process, call), 0) + 1
-            is_own = self.is_own(call, rest)
-            if is_own and process == main:
-                own.append((call, counts[process, call]))
+            file = self.own_file(call, rest)
+            if file and process == main:
+                own.append((file, call, counts[process, call]))
             if "(INJECTED)" in line:
-                injected.append((f"{call}({rest}", is_own))
+                injected.append((f"{call}({rest}", bool(file)))
         return done, own, injected
 
-    def is_own(self, call, rest):
-        """Whether strace's words are about a file of the run: one in its folder, or its standard output."""
+    def own_file(self, call, rest):
+        """The name of the file that strace's words are about, if it is one in the run's folder or its standard
+        output."""
         rest = re.sub(r"^AT_FDCWD(<[^>]*>)?, ", "", rest)
-        place = str(self.room)
-        return (
-            rest.startswith(f'"{place}')
-            or bool(re.match(r'"[^/"]', rest) or re.match(rf"\d+<{re.escape(place)}", rest))
-            or (call == "write" and rest.startswith("1<"))
-        )
+        place = re.escape(str(self.room))
+        found = re.match(rf'(?:\d+<|")({place}[^">]*)|"([^/"][^"]*)"', rest)
+        if found:
+            return Path(found[1] or found[2]).name
+        return "standard output" if call == "write" and rest.startswith("1<") else None
 
     def one_of(self, calls):
-        """Rare ones as likely as frequent ones."""
-        if not calls:
-            raise NothingToTry
-        name = self.random.choice(sorted({call for call, _ in calls}))
-        return self.random.choice([entry for entry in calls if entry[0] == name])
+        """Of which file, which call, which time: so rare ones are as likely as frequent ones."""
+        for i in range(2):
+            chosen = self.random.choice(sorted({entry[i] for entry in calls}))
+            calls = [entry for entry in calls if entry[i] == chosen]
+        return self.random.choice(calls)[1:]
 
     def disturbed(self, *arguments, calls, seconds, sent):
         """A run that gets a signal: at one of these calls, or, without any, at some moment within so many seconds."""
@@ -248,7 +248,7 @@ class Trial:
             call, which = self.one_of(calls)
             done = self.traced(*arguments, inject=["-e", f"inject={call}:signal={sent.name}:when={which}"])[0]
         else:
-            process = self.start(*arguments)
+            process = self.start(*arguments, env={"OMPI_MCA_odls_base_sigkill_timeout": "2"})  # time to save itself
             time.sleep(self.random.uniform(0, seconds))
             process.send_signal(sent)
             done = self.finish(process)
