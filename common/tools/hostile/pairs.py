@@ -1,12 +1,11 @@
 """Several programs at once on one checkpoint, or on one output: one goes on and is right, the others are told."""
 
-import contextlib
 import signal
 import time
 from pathlib import Path
 
 from hostile.runs import Run
-from hostile.trial import Wrong, end_all_of
+from hostile.trial import Wrong
 
 
 def try_it(trial):
@@ -23,20 +22,13 @@ def try_it(trial):
         else:
             words = [new] * 2 + [draw.choice((new, resume)) for _ in range(draw.randint(0, 2))]
     stops = trial.program.mpi is None and trial.chance(0.6)
-    with contextlib.ExitStack() as cleaning:
-
-        def start(arguments):
-            process = trial.start(*arguments)
-            cleaning.callback(end, process)
-            return process
-
-        first = start(words[0])
-        stopped = stops and stop(first, draw.uniform(0, 0.01))
-        others = [start(arguments) for arguments in words[1:]]
-        ended = [trial.finish(process) for process in others] if stopped else []
-        if stopped:
-            first.send_signal(signal.SIGCONT)
-        ended = [trial.finish(first), *(ended or [trial.finish(process) for process in others])]
+    first = trial.start(*words[0])
+    stopped = stops and stop(first, draw.uniform(0, 0.01))
+    others = [trial.start(*arguments) for arguments in words[1:]]
+    ended = [trial.finish(process) for process in others] if stopped else []
+    if stopped:
+        first.send_signal(signal.SIGCONT)
+    ended = [trial.finish(first), *(ended or [trial.finish(process) for process in others])]
     for done in ended:
         trial.check(done)
         if done.code == 0:
@@ -49,13 +41,6 @@ def try_it(trial):
         raise Wrong(f"{begun} have begun the same run", ended[0])
     if stopped and (winners > 1 or ended[0].code != 0) and ("c" in words[0] or run.outputs):
         raise Wrong(f"one had its lock; of {len(ended)} ended well: {winners}", ended[0])
-
-
-def end(process):
-    if process.poll() is None:
-        with contextlib.suppress(ProcessLookupError):
-            process.send_signal(signal.SIGCONT)
-        end_all_of(process)
 
 
 def stop(process, seconds):

@@ -118,8 +118,9 @@ class Session:
         count = self.counts[program.label, kind]
         begin = time.monotonic()
         keep = False
+        trial = Trial(program, kind, number, self.options.seed, folder, self.machine)
         try:
-            KINDS[kind].try_it(Trial(program, kind, number, self.options.seed, folder, self.machine))
+            KINDS[kind].try_it(trial)
         except NothingToTry:
             return False
         except Wrong as wrong:
@@ -127,6 +128,7 @@ class Session:
             count[1] += 1
             self.report(name, wrong)
         finally:
+            trial.end_all()
             count[2] += time.monotonic() - begin
             if not keep:
                 shutil.rmtree(folder, ignore_errors=True)
@@ -145,6 +147,8 @@ class Session:
     def go(self):
         end = time.monotonic() + self.options.seconds
         for number in itertools.count():
+            if number == 10 and not any(trials for trials, _, _ in self.counts.values()):
+                raise Failure("there is nothing to try: these kinds are not for these stages, or not on this machine")
             for kind, program in itertools.product(self.kinds, self.programs):
                 if time.monotonic() > end:
                     return
@@ -196,10 +200,9 @@ def main(arguments):
         machine = look_around(folder)
         programs = programs_in(options.build_dir, options.stages, machine)
         print(describe(machine, options, programs), flush=True)
-        session = Session(programs, options.kinds or list(KINDS), machine, options, folder)
+        kinds = list(KINDS) if options.trial else options.kinds or list(KINDS)
+        session = Session(programs, kinds, machine, options, folder)
         if options.trial:
-            session.kinds = list(KINDS)
-            session.counts = {(program.label, kind): [0, 0, 0.0] for program in programs for kind in KINDS}
             one_trial(session, options.trial)
         else:
             session.go()
