@@ -350,7 +350,7 @@ class Finds(WithFake):
     def test_no_fault_where_there_is_none(self):
         for kind in session.KINDS:
             with self.subTest(kind):
-                self.assertEqual(self.failures(FAULTLESS, kind, 30 if kind == "bad_inputs" else 4), "")
+                self.assertEqual(self.failures(FAULTLESS, kind, 8 if kind == "bad_inputs" else 4), "")
         self.machine.strace = self.machine.mount = False
         for kind in ("kills", "full_disk"):
             # Python, asked by SIGINT while it starts, says more than a line.
