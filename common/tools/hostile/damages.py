@@ -1,22 +1,12 @@
 """Files that a program reads, damaged: it refuses them, or its results are right."""
 
-from hostile.runs import Run
+import re
 
-NUMBERS = (
-    b"",
-    b"-1",
-    b"0",
-    b"1",
-    b"007",
-    b"1.5",
-    b"1e400",
-    b"nan",
-    b"x",
-    b"4294967296",
-    b"9223372036854775807",
-    b"18446744073709551617",
-    b"9" * 400,
-)
+from hostile.runs import Run
+from hostile.trial import Wrong
+
+NUMBERS = b"-1 0 1 2 007 1.5 1e400 1e300 1e-308 1e-320 nan inf x 2147483647 2147483648 4294967296 99999999999".split()
+NUMBERS += [b"", b"1 1", b"9223372036854775807", b"18446744073709551617", b"9" * 400]
 
 
 def damaged(content, draw):
@@ -25,25 +15,25 @@ def damaged(content, draw):
     to = min(to, at + draw.choice((1, 8, 100, len(content))))
     part = content[at:to]
     other = draw.randint(0, max(0, len(content) - len(part)))
-    words = content.split(b" ")
-    word = draw.randrange(len(words))
-    return draw.choice(
-        (
-            lambda: (
-                content[:at] + bytes(byte ^ 1 << draw.randrange(8) for byte in content[at : at + 1]) + content[at + 1 :]
-            ),
-            lambda: content[:at] + draw.randbytes(draw.choice((1, 4, 1000))) + content[at:],
-            lambda: content[:at],
-            lambda: content[:at] + content[to:],
-            lambda: content + draw.randbytes(draw.choice((1, 8, 5000))),
-            lambda: content + part,
-            lambda: content[:at] + bytes(len(part)) + content[to:],
-            lambda: content[:other] + part + content[other + len(part) :],
-            lambda: content[:at] + part[::-1] + content[to:],
-            lambda: b" ".join([*words[:word], draw.choice(NUMBERS), *words[word + 1 :]]),
-            lambda: b"",
-        )
-    )()
+    words = [found.span() for found in re.finditer(rb"[-+.\w]+", content)]
+    if words and content.isascii() and draw.random() < 0.5:  # numbers that look like numbers
+        for begin, end in sorted(draw.sample(words, min(len(words), draw.randint(1, 2))), reverse=True):
+            content = content[:begin] + draw.choice(NUMBERS) + content[end:]
+        return content
+    flipped = bytes([content[at] ^ 1 << draw.randrange(8)]) if at < len(content) else b""
+    ways = (
+        lambda: content[:at] + flipped + content[at + 1 :],
+        lambda: content[:at] + draw.randbytes(draw.choice((1, 4, 1000))) + content[at:],
+        lambda: content[:at],
+        lambda: content[:at] + content[to:],
+        lambda: content + draw.randbytes(draw.choice((1, 8, 5000))),
+        lambda: content + part,
+        lambda: content[:at] + bytes(len(part)) + content[to:],
+        lambda: content[:other] + part + content[other + len(part) :],
+        lambda: content[:at] + part[::-1] + content[to:],
+        lambda: b"",
+    )
+    return draw.choice(ways)()
 
 
 def try_it(trial):
@@ -107,4 +97,7 @@ def read_damaged(trial, name, *words):
     trial.succeed(*words)
     damage(trial, name)
     with trial.unchanged() as result:
-        result.append(trial.run(*words))
+        done = trial.run(*words)
+        result.append(done)
+        if re.search(r"\bnan\b", done.out):
+            raise Wrong("exit code 0, and it has no result but nan", done)
