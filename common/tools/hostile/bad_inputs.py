@@ -189,15 +189,13 @@ def environment(trial):
 
 def limited(trial, what, limit, *words, **more):
     """With too little of something: it goes well, or ends well; what a library says before main() is not ours."""
-    with trial.unchanged() as result:
-        done = trial.finish(trial.start(*words, preexec_fn=limit, **more))
-        result.append(done)
-        if done.code == 127 and "error while loading shared libraries" in done.err:
-            return
-        try:
-            trial.check(done, (0, 1, 2))
-        except Wrong as wrong:
-            raise Wrong(f"{wrong}. With {what}", wrong.done) from None
+    try:
+        with trial.unchanged() as result:
+            done = trial.finish(trial.start(*words, preexec_fn=limit, **more))
+            if done.code != 127 or "error while loading shared libraries" not in done.err:
+                result.append(trial.check(done, (0, 1, 2)))
+    except Wrong as wrong:
+        raise Wrong(f"{wrong}. With {what}", wrong.done) from None
 
 
 def memory(trial):
