@@ -66,6 +66,7 @@ def furnish(trial):
         (folder / f"dangling{ending}").symlink_to("nowhere/at/all")
         (folder / f"junk{ending}").write_bytes(trial.random.randbytes(200))
     (folder / "old.csv").write_text("precious\n")
+    (folder / "orphan.rows").write_text("precious, without its checkpoint\n")
     os.link(folder / "old.csv", folder / "hard.csv")
     (folder / "soft.csv").symlink_to("old.csv")
     if trial.program.name == "spin_glass":
@@ -145,6 +146,7 @@ def twins(draw):
         ["--couplings", draw.choice(("J", "J2", "J3", "./J")), "--write-couplings", draw.choice(("J", "J2", "J3"))],
         ["--checkpoint", "new.csv", draw.choice(tables), draw.choice(("new.csv", "./new.csv"))],
         ["--checkpoint", "new", "--write-couplings", f"new{own}"],
+        ["--checkpoint", "orphan", "--output", "a.csv"],
         ["--resume", "c", "--write-couplings", draw.choice(("c", "./c", "c.rows", "c.psflip.part", "c.psflip.lock"))],
         [draw.choice(tables), "a.csv", "--write-couplings", "a.csv.psflip.part"],
     ))  # fmt: skip

@@ -181,7 +181,7 @@ def work(words):
         if "--resume" in given and not os.path.isfile(path):
             raise No(f"{path}: there is no such file")
         Lock(path)
-        if "--checkpoint" in given and os.path.lexists(path):
+        if "--checkpoint" in given and (os.path.lexists(path) or os.path.lexists(path + ".rows")):
             raise No(f"{path}: it exists")
     if "--resume" in given:
         saved, rows = read_checkpoint(path)
