@@ -5,8 +5,8 @@
 ///   4 bytes    the version of all that follows, 1
 ///   4 bytes    0
 ///   8 bytes    n, the bytes of the description
-///   n bytes    the description: a JSON object (description.cpp). Names of files in it are relative to the folder of the
-///              checkpoint, but for those that were given as absolute ones and lie outside
+///   n bytes    the description: a JSON object (description.cpp). Names of files are relative to the checkpoint's
+///              folder, but absolute ones of files outside stay
 ///   doubles    the averages, a row for each measuring time: the sweep; value and error of every quantity;
 ///              if there are correlations, value and error of xi_12 and of C4(r), r = 0 .. L/2. NaN: there is none
 ///   bits       the spins, in the order of State (state.hpp), 1 = up, the lowest bit of a byte first, then 0s
