@@ -45,8 +45,14 @@ LONG = ("a" * 300, "a/" * 3000)
 INPUTS = ("missing", "missing/a", "folder", "loop", "dangling", "junk", "/dev/null", "/proc/self/mem", "junk/a", *LONG)
 OUTPUTS = ("missing/a", "folder", "loop", "", "/proc/a", "junk/a", *LONG, "/dev/full")
 # The second is the first by another name, or a file that the first needs for itself.
-TWINS = (("a.csv", "a.csv"), ("a.csv", "./a.csv"), ("a.csv", "folder.csv/../a.csv"), ("old.csv", "hard.csv"),
-         ("old.csv", "soft.csv"), ("soft.csv", "hard.csv"))  # fmt: skip
+TWINS = (
+    ("a.csv", "a.csv"),
+    ("a.csv", "./a.csv"),
+    ("a.csv", "folder.csv/../a.csv"),
+    ("old.csv", "hard.csv"),
+    ("old.csv", "soft.csv"),
+    ("soft.csv", "hard.csv"),
+)
 ENVIRONMENT = {
     "PSFLIP_SCHEDULE": ("", "sideways", "shuffled:", "shuffled:x", "shuffled:-1", "Forward"),
     "PSFLIP_CPU_WORKERS": ("", "0", "-1", "many", "1025", "1.5", " 1"),
@@ -141,15 +147,22 @@ def twins(draw):
     first, second = draw.choice(TWINS)
     one, other = draw.sample([*tables, "--write-couplings"], 2)
     own = draw.choice((".psflip.part", ".psflip.lock", ".rows"))
-    return draw.choice((
-        [one, first, other, second],
-        ["--couplings", draw.choice(("J", "J2", "J3", "./J")), "--write-couplings", draw.choice(("J", "J2", "J3"))],
-        ["--checkpoint", "new.csv", draw.choice(tables), draw.choice(("new.csv", "./new.csv"))],
-        ["--checkpoint", "new", "--write-couplings", f"new{own}"],
-        ["--checkpoint", "orphan", "--output", "a.csv"],
-        ["--resume", "c", "--write-couplings", draw.choice(("c", "./c", "c.rows", "c.psflip.part", "c.psflip.lock"))],
-        [draw.choice(tables), "a.csv", "--write-couplings", "a.csv.psflip.part"],
-    ))  # fmt: skip
+    return draw.choice(
+        (
+            [one, first, other, second],
+            ["--couplings", draw.choice(("J", "J2", "J3", "./J")), "--write-couplings", draw.choice(("J", "J2", "J3"))],
+            ["--checkpoint", "new.csv", draw.choice(tables), draw.choice(("new.csv", "./new.csv"))],
+            ["--checkpoint", "new", "--write-couplings", f"new{own}"],
+            ["--checkpoint", "orphan", "--output", "a.csv"],
+            [
+                "--resume",
+                "c",
+                "--write-couplings",
+                draw.choice(("c", "./c", "c.rows", "c.psflip.part", "c.psflip.lock")),
+            ],
+            [draw.choice(tables), "a.csv", "--write-couplings", "a.csv.psflip.part"],
+        )
+    )
 
 
 def standard_streams(trial):
@@ -204,12 +217,18 @@ def memory(trial):
     if trial.program.mpi is not None:
         return  # MPI itself needs it, and has its own words for that
     most = trial.random.choice((trial.random.randint(10, 60), trial.random.randint(10, 400))) << 20
-    size = {"spin_glass": ["--size", trial.random.choice((8, 32, 64)), "--sweeps", 1],
-            "majority": ["--size", trial.random.choice((100, 2000, 5000)), "--steps", 1],
-            "linear_solver": ["--matrix", "lap1d:500,0.5", "--histories", 20]}[trial.program.name]  # fmt: skip
+    size = {
+        "spin_glass": ["--size", trial.random.choice((8, 32, 64)), "--sweeps", 1],
+        "majority": ["--size", trial.random.choice((100, 2000, 5000)), "--steps", 1],
+        "linear_solver": ["--matrix", "lap1d:500,0.5", "--histories", 20],
+    }[trial.program.name]
     words = [*size, "--output", "old.csv"]
-    limited(trial, f"{most} bytes of memory (ulimit -v {most >> 10})",
-            lambda: resource.setrlimit(resource.RLIMIT_AS, (most, most)), *words)  # fmt: skip
+    limited(
+        trial,
+        f"{most} bytes of memory (ulimit -v {most >> 10})",
+        lambda: resource.setrlimit(resource.RLIMIT_AS, (most, most)),
+        *words,
+    )
 
 
 def threads(trial):
@@ -224,9 +243,15 @@ def threads(trial):
         shutil.chown(trial.folder, NOBODY)
         for path in trial.folder.iterdir():
             shutil.chown(path, NOBODY) if not path.is_symlink() else None
-    limited(trial, f"{most} processes and threads (ulimit -u {most})",
-            lambda: resource.setrlimit(resource.RLIMIT_NPROC, (most, most)), *small(trial), "--output", "old.csv",
-            **more)  # fmt: skip
+    limited(
+        trial,
+        f"{most} processes and threads (ulimit -u {most})",
+        lambda: resource.setrlimit(resource.RLIMIT_NPROC, (most, most)),
+        *small(trial),
+        "--output",
+        "old.csv",
+        **more,
+    )
 
 
 def reachable(path):
