@@ -78,7 +78,18 @@ class Refusals(programs.Refusing):
         for option in ("--samples", "--replicas", "--samples-per-stream"):
             for number in (0, -1, "1.5", 1 << 25, "010"):
                 self.assert_refused(option, number, names=option)
-        for rule in ("sometimes", "every:0", "every:-1", "every:1.5", "every:", "log:0", "log:", "log:1001"):
+        for rule in (
+            "sometimes",
+            "every:0",
+            "every:010",
+            "log:01",
+            "every:-1",
+            "every:1.5",
+            "every:",
+            "log:0",
+            "log:",
+            "log:1001",
+        ):
             self.assert_refused("--measure", rule, names=rule)
 
     @of_the_program
