@@ -250,8 +250,9 @@ TEST_F(FilesTest, ReturnsWhatWasWritten) {
 TEST_F(FilesTest, RefusesHeadersThatAreNoLattice) {
   EXPECT_THAT(refused(""), HasSubstr("line 1: the file is empty"));
   EXPECT_THAT(refused("\n"), HasSubstr("line 1: \"\" is not \"N M\""));
-  for (const char* header : {"64", "64 192 0 0", "x 192", "64 x", "64 192 x", "64.0 192", "hello", "# 64 192",
-                             "99999999999999999999 192", "64 99999999999999999999"}) {
+  for (const char* header :
+       {"64", "64 192 0 0", "x 192", "64 x", "64 192 x", "64.0 192", "hello", "# 64 192", "064 192", "64 +192",
+        "64 192 -0", "99999999999999999999 192", "64 99999999999999999999"}) {
     EXPECT_THAT(refused(std::string(header) + "\n"), HasSubstr("line 1: \"" + std::string(header) + "\" is not"));
   }
   // Odd, too small, no cubes, negative, too large; 1628^3 and 2^63 - 1 must not be allocated first.
@@ -278,6 +279,7 @@ TEST_F(FilesTest, RefusesLinesThatAreNoEdges) {
       {"1 65 1", "there is no site \"65\""},
       {"-1 2 1", "there is no site \"-1\""},
       {"1.0 2 1", "there is no site \"1.0\""},
+      {"01 2 1", "there is no site \"01\""},
       {"99999999999999999999 2 1", "there is no site \"99999999999999999999\""},
       {"1 2 0", "the coupling is \"0\": allowed are 1 and -1"},
       {"1 2 2", "the coupling is \"2\""},
@@ -290,7 +292,7 @@ TEST_F(FilesTest, RefusesLinesThatAreNoEdges) {
       {"4 5 1", "the sites 4 and 5 are no neighbours"},  // the end of a row and the beginning of the next
       {"1 64 1", "the sites 1 and 64 are no neighbours"},
       {"1 2 1\x01", "the coupling is \"1?\""},
-      {std::string(300, '1'), "no line of text, or longer"},
+      {std::string(1025, '1'), "no line of text, or longer"},
       {std::string("1 2 1\0", 6), "no line of text"},
   };
   for (const auto& [line, complaint] : wrong) {
@@ -594,7 +596,8 @@ TEST_F(FilesTest, CheckpointsAreTakenWhenTheyAreDue) {
   EXPECT_EQ(Checkpoint(path("c")).saved().sweeps, 10);
   EXPECT_THAT(refusal([&] { Checkpointer(path("c"), false); }), HasSubstr("another program is writing it"));
   EXPECT_THAT(refusal([&] { Checkpointer(path("c"), true); }), HasSubstr("another program is writing it"));
-  for (const char* every : {"", "0", "-1", "1.5", "10s", "m", "10 m", "10mm", "9999999999", "0m", "1d", "10M"}) {
+  for (const char* every :
+       {"", "0", "-1", "1.5", "10s", "m", "10 m", "10mm", "007", "010m", "9999999999", "0m", "1d", "10M"}) {
     EXPECT_THAT(refusal([&] { by_sweeps.set_interval(every); }), HasSubstr("--checkpoint-every is")) << every;
   }
   by_sweeps.set_interval("1m");
