@@ -4,7 +4,7 @@
 #include "spin_glass/engine/simulation.hpp"
 #include "spin_glass/model/run.hpp"
 #include "spin_glass/run/run_files.hpp"
-#include "spin_glass/run/schedule.hpp"
+#include "spin_glass/model/schedule.hpp"
 
 namespace psflip::spin_glass {
 
