@@ -70,8 +70,6 @@ endif()
 find_package(CLI11 REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(PNG REQUIRED)
-find_package(PkgConfig REQUIRED)
-pkg_check_modules(netpbm REQUIRED IMPORTED_TARGET netpbm)
 find_package(GTest REQUIRED)
 find_package(benchmark REQUIRED)
 
