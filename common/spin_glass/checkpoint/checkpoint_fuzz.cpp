@@ -7,7 +7,6 @@
 #include "app/state_hash.hpp"
 #include "fuzz/target.hpp"
 #include "spin_glass/checkpoint/checkpoint.hpp"
-#include "spin_glass/run/options.hpp"
 
 using namespace psflip;
 using namespace psflip::spin_glass;
@@ -49,14 +48,6 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const Saved saved = checkpoint->saved();
   const Problem& problem = saved.run.problem;
   fuzz::expect(as_json(saved_of(as_json(saved))) == as_json(saved), "a description can be written and read back");
-  if (saved.run.coupling_files.empty()) {  // else it reads them
-    try {
-      Options alone;
-      alone.resume = "c";
-      make_run(alone, &saved.run);
-    } catch (const InvalidInput&) {
-    }
-  }
   const std::int64_t spins = problem.samples * problem.replicas * sites(problem);
   if (spins > 1 << 13) return 0;
   const auto simulation = reference::make_simulation(problem, {});
