@@ -1,57 +1,34 @@
 #include "06_prng/linear_solver/options.hpp"
 
-#include <algorithm>
-#include <charconv>
 #include <string_view>
-#include <system_error>
-#include <vector>
+#include <utility>
 
 #include "06_prng/linear_solver/systems/matrix_market.hpp"
 #include "app/command_line.hpp"
 #include "app/invalid_input.hpp"
+#include "app/text.hpp"
 
 namespace psflip::linear {
 namespace {
 
-/// An option whose values are the names of an enumeration.
-template <class Enumeration>
-void declare_names(CommandLine& line, const std::string& option, Enumeration& value, const std::string& help) {
-  const std::vector<std::string>& all = names<Enumeration>;
-  std::string type;
-  for (const std::string& name : all) type += (type.empty() ? "" : "|") + name;
-  const auto set = [&value](const std::string& text) {
-    value = static_cast<Enumeration>(std::ranges::find(names<Enumeration>, text) - names<Enumeration>.begin());
-  };
-  const std::string standard = all[static_cast<std::size_t>(value)];
-  line.callback(option, set, help + " (" + standard + ").").type(type).check(one_of(all));
-}
-
 /// "12,0.5" of "lap1d:12,0.5": the two parameters after the colon. Throws InvalidInput if they are none.
 template <class First, class Second>
 std::pair<First, Second> parameters(const std::string& matrix, const std::string& form) {
-  const auto read = [&](std::string_view text, auto& number) {
-    const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (error == std::errc::result_out_of_range)
-      throw InvalidInput("--matrix " + matrix + ": " + std::string(text) + " is out of range");
-    if (error != std::errc() || stop != text.data() + text.size())
-      throw InvalidInput("--matrix " + matrix + ": it must have the form " + form);
-  };
   const std::string_view text = std::string_view(matrix).substr(matrix.find(':') + 1);
   const std::size_t comma = text.find(',');
-  if (comma == std::string_view::npos) throw InvalidInput("--matrix " + matrix + ": it must have the form " + form);
-  std::pair<First, Second> result;
-  read(text.substr(0, comma), result.first);
-  read(text.substr(comma + 1), result.second);
-  return result;
+  const auto first = number_in<First>(text.substr(0, comma));
+  const auto second = number_in<Second>(comma < text.size() ? text.substr(comma + 1) : "");
+  if (!first || !second) throw InvalidInput("--matrix " + matrix + ": it must have the form " + form);
+  return {*first, *second};
 }
 
 Csr make_matrix(const std::string& name) {
   if (name.starts_with("lap1d:")) {
-    const auto [n, shift] = parameters<std::int64_t, double>(name, "lap1d:N,s");
+    const auto [n, shift] = parameters<std::int64_t, double>(name, "lap1d:N,s, N a whole number and s a finite one");
     return lap1d(n, shift);
   }
   if (name.starts_with("lap2d:")) {
-    const auto [nx, ny] = parameters<std::int64_t, std::int64_t>(name, "lap2d:nx,ny");
+    const auto [nx, ny] = parameters<std::int64_t, std::int64_t>(name, "lap2d:nx,ny, both whole numbers");
     return lap2d(nx, ny);
   }
   if (name == "diffusion2g") return diffusion2g();
@@ -65,6 +42,9 @@ void declare(CommandLine& line, Options& options) {
   const auto number = [&](const std::string& name, auto& value, const std::string& type, const std::string& help) {
     return line.option(name, value, help).type(type);
   };
+  const auto declare_names = [&]<class T>(const std::string& name, T& value, const std::string& help) {
+    line.option(name, value, help + " (" + std::string(psflip::name(value)) + ").").type(joined(names<T>(), "|"));
+  };
   number("--matrix", options.matrix, "M",
          "lap1d:N,s (Laplacian in one dimension, shifted by s), lap2d:nx,ny (in two), diffusion2g (two groups of "
          "neutrons), or a Matrix Market file.")
@@ -72,22 +52,21 @@ void declare(CommandLine& line, Options& options) {
   number("--rhs", options.rhs, "ones|sin|FILE",
          "Right-hand side: 1 everywhere, sin(pi i / (N - 1)), or a Matrix Market file in array format (sin with lap1d, "
          "else ones).");
-  declare_names(line, "--method", request.method,
-                "Walks through H^T that add to all of x, or through H, for one entry");
-  declare_names(line, "--estimator", request.estimator, "What a step adds: the weight, or the next step's mean");
+  declare_names("--method", request.method, "Walks through H^T that add to all of x, or through H, for one entry");
+  declare_names("--estimator", request.estimator, "What a step adds: the weight, or the next step's mean");
   number("--histories", request.histories, "M", "Walks; with --method forward, for each entry of x (10000).")
       .check(whole_number(1, 1'000'000'000'000'000));
   number("--max-steps", request.max_steps, "L", "A walk ends after so many steps (100000),").check(whole_number(0));
   number("--cutoff", request.cutoff, "c", "or when its weight is below c of what it began with; 0: never (1e-9).");
-  declare_names(line, "--generator", request.generator, "Random numbers: Philox4x32-10, or cuRAND's XORWOW");
-  declare_names(line, "--seeding", request.seeding,
+  declare_names("--generator", request.generator, "Random numbers: Philox4x32-10, or cuRAND's XORWOW");
+  declare_names("--seeding", request.seeding,
                 "XORWOW's streams: one seed and subsequences; seeds S, S + 1, ...; random 32 bits; hashed 64 bits");
   number("--discard", request.discard, "k", "First numbers of each stream that are thrown away (0).")
       .check(whole_number(0, 1'000'000));
   number("--batch", request.batch, "1|5", "Numbers of a stream made at a time (1).").check(whole_number(1, 5));
-  declare_names(line, "--load", request.load, "How the matrix is read");
-  declare_names(line, "--layout", request.layout, "H, P, W and columns apart, or entry by entry");
-  declare_names(line, "--map", request.map, "Forward walks: a thread an entry, or a thread a walk");
+  declare_names("--load", request.load, "How the matrix is read");
+  declare_names("--layout", request.layout, "H, P, W and columns apart, or entry by entry");
+  declare_names("--map", request.map, "Forward walks: a thread an entry, or a thread a walk");
   number("--threads", request.threads, "T", "Threads of a block (256).").check(whole_number(1, 1024));
   number("--per-thread", request.per_thread, "K", "Walks of a thread, one after the other (1).")
       .check(whole_number(1, 1 << 20));

@@ -9,11 +9,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-template <class Enumeration>
-const std::string& name(Enumeration value) {
-  return names<Enumeration>[static_cast<std::size_t>(value)];
-}
-
 template <class... Numbers>
 std::string text(const char* format, Numbers... numbers) {
   char buffer[200];

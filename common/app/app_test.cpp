@@ -11,12 +11,14 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <limits>
 #include <new>
 #include <optional>
 #include <stdexcept>
 #include <string>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "app/abrupt_end.hpp"
 #include "app/command_line.hpp"
@@ -27,6 +29,8 @@
 #include "app/output_file.hpp"
 #include "app/progress.hpp"
 #include "app/state_hash.hpp"
+#include "app/text.hpp"
+#include "app/text_file.hpp"
 
 namespace psflip {
 namespace {
@@ -55,6 +59,70 @@ TEST(Host, SaysBytesInThreeDigits) {
   EXPECT_EQ(readable_bytes(1.5e9), "1.5 GB");
   EXPECT_EQ(readable_bytes(999.6e9), "1 TB");
   EXPECT_EQ(readable_bytes(2e24), "2e+06 EB");
+}
+
+// ---- Text
+
+TEST(Numbers, AreRead) {
+  EXPECT_EQ(number_in<int>("0"), 0);
+  EXPECT_EQ(number_in<int>("-17"), -17);
+  EXPECT_EQ(number_in<std::int64_t>("-9223372036854775808"), std::numeric_limits<std::int64_t>::min());
+  EXPECT_EQ(number_in<std::uint64_t>("18446744073709551615"), ~std::uint64_t{0});
+  EXPECT_EQ(number_in<double>("-1.5e-3"), -1.5e-3);
+  EXPECT_EQ(number_in<double>(".5"), 0.5);
+  EXPECT_EQ(number_in<double>("10"), 10);
+}
+
+TEST(Numbers, AreNothingElse) {
+  for (const char* text : {"", "-", "+1", "007", "010", "-01", "00", "-0", "1.0", "1e3", "0x10", " 1", "1 ", "1,", "4x",
+                           "2147483648", "nan", "1\n"})
+    EXPECT_EQ(number_in<int>(text), std::nullopt) << text;
+  EXPECT_EQ(number_in<std::uint64_t>("-1"), std::nullopt);
+  EXPECT_EQ(number_in<std::uint64_t>("18446744073709551616"), std::nullopt);
+  EXPECT_EQ(number_in<int>({"1\0", 2}), std::nullopt);
+  for (const char* text : {"", ".", "-", "+1", "nan", "inf", "-inf", "1e999", "0x1p1", "1.5x", " 1", "1d0", "1,5"})
+    EXPECT_EQ(number_in<double>(text), std::nullopt) << text;
+}
+
+TEST(Lines, HaveWords) {
+  EXPECT_EQ(split(" \t ").count, 0);
+  const Words words = split("  1\t-2 x ");
+  EXPECT_EQ(words.count, 3);
+  EXPECT_EQ(words.word[0], "1");
+  EXPECT_EQ(words.word[1], "-2");
+  EXPECT_EQ(words.word[2], "x");
+  EXPECT_EQ(split("1 2 3 4 5 6 7 8").count, 6);
+  EXPECT_EQ(in_quotes("a\tb\x80"), "\"a?b?\"");
+  const std::string most(40, 'x');
+  EXPECT_EQ(in_quotes(most), "\"" + most + "\"");
+  EXPECT_EQ(in_quotes(most + "x"), "\"" + most + "...\"");
+}
+
+TEST(Lines, AreThoseOfTheFile) {
+  const std::string path = testing::TempDir() + "psflip_lines." + std::to_string(getpid());
+  const auto lines = [&](const std::string& content) {
+    std::ofstream(path, std::ios::binary) << content;
+    std::vector<std::string> found;
+    try {
+      TextFile file(path);
+      while (const auto line = file.next()) found.emplace_back(*line);
+    } catch (const InvalidInput& error) {
+      found = {error.what()};
+    }
+    std::filesystem::remove(path);
+    return found;
+  };
+  EXPECT_THAT(lines(""), IsEmpty());
+  EXPECT_THAT(lines("a\r\n\n b\r\n"), testing::ElementsAre("a", "", " b"));
+  EXPECT_THAT(lines("a\rb\n\nc"), testing::ElementsAre("a\rb", "", "c"));
+  const std::string longest(TextFile::longest_line, 'x');
+  EXPECT_THAT(lines(longest + "\r\n" + longest), testing::ElementsAre(longest, longest));
+  const auto refused = testing::ElementsAre(path + ": line 2: no line of text, or longer than 1024 characters");
+  for (const std::string end : {"", "\n", "\r\n", "y\n"}) {
+    EXPECT_THAT(lines("a\n" + longest + "x" + end), refused);
+    EXPECT_THAT(lines(std::string("a\nb\0", 4) + end), refused);
+  }
+  EXPECT_THAT(lines(std::string("a\n\0", 3)), refused);
 }
 
 // ---- How a program ends
@@ -178,7 +246,7 @@ TEST(CommandLine, ReadsEveryKindOfValue) {
   EXPECT_THAT(values.widths, testing::ElementsAre(7));
 
   EXPECT_EQ(parse({"--threads", "-3", "--large", "9223372036854775807", "--seconds", "1e-3", "--device", "cpu",
-                   "--width", "8,16", "--colour", "blue", "--files", "a", "b", "--json", "--raw", "0x1"},
+                   "--width", "8,16", "--colour", "blue", "--files", "a", "[b,c]", "--json", "--raw", "0x1"},
                   values),
             "");
   EXPECT_EQ(values.threads, -3);
@@ -187,7 +255,7 @@ TEST(CommandLine, ReadsEveryKindOfValue) {
   EXPECT_EQ(values.device, "cpu");
   EXPECT_THAT(values.widths, testing::ElementsAre(8, 16));
   EXPECT_EQ(values.colour, Colour::blue);
-  EXPECT_THAT(values.files, testing::ElementsAre("a", "b"));
+  EXPECT_THAT(values.files, testing::ElementsAre("a", "[b,c]"));
   EXPECT_TRUE(values.json);
   EXPECT_EQ(values.handed_over, "0x1");
 }
@@ -196,7 +264,9 @@ TEST(CommandLine, RefusesWhatDoesNotFit) {
   const std::vector<std::vector<const char*>> wrong = {{"--threads", "2147483648"},
                                                        {"--threads", "1.5"},
                                                        {"--threads", ""},
-                                                       {"--threads", "1", "2"},
+                                                       {"--threads", "[1]"},
+                                                       {"--threads", "010"},
+                                                       {"--seed", "-0"},
                                                        {"--threads", "1", "--threads", "2"},
                                                        {"--repetitions", "0"},
                                                        {"--repetitions", "4294967297"},
@@ -212,6 +282,11 @@ TEST(CommandLine, RefusesWhatDoesNotFit) {
                                                        {"--seconds", ""},
                                                        {"--device", "gp"},
                                                        {"--width", "8,x"},
+                                                       {"--width", "8,"},
+                                                       {"--width", ",8"},
+                                                       {"--width", "8,,16"},
+                                                       {"--width", ""},
+                                                       {"--width", "[8]"},
                                                        {"--colour", "green"},
                                                        {"--width"},
                                                        {"--json"},
@@ -223,6 +298,7 @@ TEST(CommandLine, RefusesWhatDoesNotFit) {
         << testing::PrintToString(arguments);
   }
   Values values;
+  EXPECT_THAT(parse({"--threads", "1", "2"}, values), HasSubstr("not expected: 2"));
   EXPECT_THAT(parse({"--seconds", "-0.5"}, values), testing::StartsWith("--seconds: -0.5 is less than 0;"));
   EXPECT_THAT(parse({"--device", "gp"}, values), testing::StartsWith("--device: gp not in {auto,cpu};"));
   EXPECT_THAT(parse({"--seed", "-1"}, values), testing::StartsWith("--seed: -1 is not a whole number from 0 to 42949"));

@@ -3,7 +3,6 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cerrno>
-#include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <exception>
@@ -25,6 +24,18 @@ int fail(const std::string& program, std::string message, int exit_code) {
   message = replaced(message, '\n', ' ');  // some of the libraries' messages span lines
   std::fprintf(stderr, "%s: %s\n", program.c_str(), message.c_str());
   return exit_code;
+}
+
+/// "8,16" is two values, and "8," is, too: the second is empty.
+std::vector<std::string> parts(const std::string& text, char delimiter) {
+  std::vector<std::string> result(1);
+  for (const char c : text) {
+    if (c == delimiter && delimiter != '\0')
+      result.emplace_back();
+    else
+      result.back() += c;
+  }
+  return result;
 }
 
 /// std::cout, keeping the reason why something could not be written: with the next call of the system errno is another.
@@ -71,15 +82,14 @@ Check whole_number(std::int64_t least, std::int64_t most) {
     allowed += " >= " + std::to_string(least);
   return [=](const std::string& text) {
     const auto number = number_in<std::int64_t>(text);
-    const bool decimal = number && text == std::to_string(*number);  // 010 is not
-    return decimal && *number >= least && *number <= most ? std::string() : text + " is not " + allowed;
+    return number && *number >= least && *number <= most ? std::string() : text + " is not " + allowed;
   };
 }
 
 Check number(double least) {
   return [=](const std::string& text) {
     const auto number = number_in<double>(text);
-    if (!number || !std::isfinite(*number)) return text + " is not a finite decimal number";
+    if (!number) return text + " is not a finite decimal number";
     return *number >= least ? std::string() : text + " is less than " + CLI::detail::to_string(least);
   };
 }
@@ -93,7 +103,7 @@ Check one_of(std::vector<std::string> words) {
 using Option = CommandLine::Option;
 
 Option& Option::check(Check check) {
-  *check_ = [first = std::move(check), then = *check_](const std::string& text) {
+  reading_->check = [first = std::move(check), then = reading_->check](const std::string& text) {
     const std::string wrong = first(text);
     return wrong.empty() ? then(text) : wrong;
   };
@@ -104,7 +114,7 @@ Option& Option::type(const std::string& name) {
   return *this;
 }
 Option& Option::delimiter(char between) {
-  option_->delimiter(between);
+  reading_->delimiter = between;
   return *this;
 }
 Option& Option::excludes(const std::string& other) {
@@ -126,11 +136,26 @@ CommandLine::~CommandLine() = default;
 
 Option CommandLine::add(const std::string& name, const std::string& help, bool many,
                         const std::function<void(const std::vector<std::string>&)>& take) {
-  CLI::Option* const option = app_->add_option_function<std::vector<std::string>>(name, take, help);
-  if (!many) option->expected(1);
-  const auto check = std::make_shared<Check>([](const std::string&) { return std::string(); });
-  option->check(CLI::Validator([check](const std::string& text) { return (*check)(text); }, ""));
-  return Option(app_.get(), option, check);
+  const auto reading = std::make_shared<Option::Reading>();
+  reading->check = [](const std::string&) { return std::string(); };
+  const auto take_all = [take, reading](const std::vector<std::string>& texts) {
+    std::vector<std::string> values;
+    for (const std::string& text : texts)
+      for (std::string& value : parts(text, reading->delimiter)) values.push_back(std::move(value));
+    take(values);
+  };
+  const auto check_all = [reading](const std::string& text) {
+    for (const std::string& value : parts(text, reading->delimiter))
+      if (std::string wrong = reading->check(value); !wrong.empty()) return wrong;
+    return std::string();
+  };
+  constexpr int most = 1 << 24;  // more, and CLI11 would want the extra arguments with which [1] is 1
+  return Option(app_.get(),
+                app_->add_option_function<std::vector<std::string>>(name, take_all, help)
+                    ->expected(1, many ? most : 1)
+                    ->allow_extra_args(false)
+                    ->check(CLI::Validator(check_all, "")),
+                reading);
 }
 Option CommandLine::callback(const std::string& name, std::function<void(const std::string&)> take,
                              const std::string& help) {

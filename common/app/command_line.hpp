@@ -24,7 +24,7 @@ namespace psflip {
 /// Judges a value as it was typed: what is wrong with it, or "".
 using Check = std::function<std::string(const std::string& text)>;
 
-/// Accepts decimal whole numbers from `least` to `most`: no 0x10, no 010, no blanks.
+/// Accepts whole numbers (text.hpp) from `least` to `most`.
 Check whole_number(std::int64_t least, std::int64_t most = std::numeric_limits<std::int64_t>::max());
 /// Accepts finite decimal numbers from `least` on.
 Check number(double least = std::numeric_limits<double>::lowest());
@@ -63,11 +63,16 @@ class CommandLine {
 
    private:
     friend class CommandLine;
-    Option(CLI::App* app, CLI::Option* option, std::shared_ptr<Check> check)
-        : app_(app), option_(option), check_(std::move(check)) {}
+    /// How the values are told apart and judged.
+    struct Reading {
+      Check check;  ///< of every value
+      char delimiter = '\0';
+    };
+    Option(CLI::App* app, CLI::Option* option, std::shared_ptr<Reading> reading)
+        : app_(app), option_(option), reading_(std::move(reading)) {}
     CLI::App* app_;
     CLI::Option* option_;
-    std::shared_ptr<Check> check_;  ///< of every value
+    std::shared_ptr<Reading> reading_;
   };
 
   /// `program` is the name with which errors begin.

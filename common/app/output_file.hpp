@@ -45,7 +45,7 @@ class OutputFile {
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
 
-  /// Where to write: a C stream, because libnetpbm and libpng want one.
+  /// Where to write: a C stream, because libpng wants one.
   std::FILE* stream() const { return stream_; }
   const std::string& path() const { return path_; }
   /// Whether the target is this program's standard output, which a report then had better leave alone.

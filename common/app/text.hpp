@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
 #include <concepts>
 #include <cstddef>
 #include <optional>
@@ -46,13 +47,21 @@ std::optional<T> called(std::string_view wanted) {
   return std::nullopt;
 }
 
-/// The number that all of the text is, in decimal digits, if it is one.
+/// The number that all of the text is, if it is one that T can hold: every number of every file and option is read
+/// here. A whole number is in decimal digits, without a zero in front (no 010, no -0). Any other is finite, as in 0.5,
+/// .5 or -1e-3. No blanks, no plus, no 0x.
 template <class T>
 std::optional<T> number_in(std::string_view text) {
   T number{};
   const char* const end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(text.data(), end, number);
-  return error == std::errc() && stop == end ? std::optional(number) : std::nullopt;
+  if (error != std::errc() || stop != end) return std::nullopt;
+  if constexpr (std::integral<T>) {
+    if (text != "0" && text.substr(text.starts_with('-')).starts_with('0')) return std::nullopt;
+  } else {
+    if (!std::isfinite(number)) return std::nullopt;
+  }
+  return number;
 }
 
 inline std::string replaced(std::string text, char old, char replacement) {

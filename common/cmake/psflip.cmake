@@ -6,7 +6,7 @@ set(PSFLIP_CUDA AUTO CACHE STRING "Compile for the GPU: ON, OFF, or AUTO: if a G
 set_property(CACHE PSFLIP_CUDA PROPERTY STRINGS AUTO ON OFF)
 # The whole tree has the tests of what the stages share; a stage alone and an assignment have their own.
 string(COMPARE EQUAL "${PROJECT_NAME}" psFlip PSFLIP_COMMON_TESTS)
-set(PSFLIP_SANITIZE "" CACHE STRING "Sanitizers for the whole CPU build: address,undefined or thread")
+set(PSFLIP_SANITIZE "" CACHE STRING "Sanitizers for the whole CPU build: address,undefined or thread; with clang, fuzzer-no-link besides")
 
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
@@ -70,13 +70,12 @@ endif()
 find_package(CLI11 REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(PNG REQUIRED)
-find_package(PkgConfig REQUIRED)
-pkg_check_modules(netpbm REQUIRED IMPORTED_TARGET netpbm)
 find_package(GTest REQUIRED)
 find_package(benchmark REQUIRED)
 
 enable_testing()
 include(${CMAKE_CURRENT_LIST_DIR}/compiling.cmake)
+include(${CMAKE_CURRENT_LIST_DIR}/fuzzing.cmake)
 include(${CMAKE_CURRENT_LIST_DIR}/kernels.cmake)
 include(${CMAKE_CURRENT_LIST_DIR}/stages.cmake)
 add_subdirectory(${PSFLIP_ROOT}/common ${CMAKE_BINARY_DIR}/common)

@@ -83,7 +83,7 @@ std::string in_words(const Launch& launch) {
 /// A value as JSON has it: a whole number is a number.
 template <class Json, class Launch>
 Json json_of(const FieldOf<Launch>& field, const std::string& value) {
-  return field.words.empty() ? Json(std::stoi(value)) : Json(value);
+  return field.words.empty() ? Json(number_in<int>(value).value()) : Json(value);
 }
 
 /// All fields by their names; null where there is no value.

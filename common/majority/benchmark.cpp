@@ -10,6 +10,7 @@
 
 #include "app/command_line.hpp"
 #include "app/state_hash.hpp"
+#include "app/text.hpp"
 #include "gpu/benchmark.hpp"
 #include "majority/lattice.hpp"
 #include "majority/platforms.hpp"
@@ -60,7 +61,7 @@ class Timed : public TimedEngine {
     state.counters["gb_per_s"] = bytes_per_site * sites * all_steps / seconds * 1e-9;
     for (const LaunchField& field : launch_fields())
       if (const auto value = field.get(launch); value && field.words.empty())
-        state.counters[field.name] = std::stoi(*value);
+        state.counters[field.name] = number_in<int>(*value).value();
     if (!session_.options.unchecked) state.SetLabel(session_.verdict.expected);
   }
 

@@ -71,6 +71,9 @@ TEST_F(FilesTest, ReadsAndWritesPbm) {
   EXPECT_EQ(read_pbm(written("P1 # a comment\n# another\n3 3 100110001"), 3), three_by_three);
   EXPECT_EQ(read_pbm(written("P4\n3 3\n\x80\xC0\x20"), 3), three_by_three);
   EXPECT_EQ(read_pbm(written("P4\n3 3\n\x9F\xDF\x3F\n"), 3), three_by_three);  // the padding bits mean nothing
+  EXPECT_EQ(read_pbm(written("P4 # 9 9\r\n3\t#\n\r3#\n\x80\xC0\x20"), 3), three_by_three);
+  EXPECT_EQ(read_pbm(written("P1 3 3\n1 0 0 # 1\n110\f\v001 \n"), 3), three_by_three);
+  EXPECT_EQ(read_pbm(written("P4 1 1 #"), 3), (Lattice{1, {-1}}));  // a raster has no comments
   EXPECT_EQ(write(three_by_three, PbmFormat::packed), "P4\n3 3\n\x80\xC0\x20");
   EXPECT_EQ(write(three_by_three, PbmFormat::plain), "P1\n3 3\n100\n110\n001\n");
 }
@@ -81,28 +84,38 @@ TEST_F(FilesTest, ReturnsWhatWasWritten) {
     for (const PbmFormat format : {PbmFormat::packed, PbmFormat::plain}) {
       write(lattice, format);
       EXPECT_EQ(read_pbm(path("b.pbm"), 200), lattice) << size;
+      std::ifstream text(path("b.pbm"));
+      for (std::string line; format == PbmFormat::plain && std::getline(text, line);) EXPECT_LE(line.size(), 70U);
     }
   }
 }
 
 TEST_F(FilesTest, RefusesEverythingElseByName) {
   const std::vector<std::pair<std::string, std::string>> wrong = {
-      {"", "not a complete PBM"},
-      {"P", "not a complete PBM"},
-      {"hello", "magic number"},
-      {"P5\n1 1\n255\nx", "PGM, not a PBM"},
-      {"P1\n", "not a complete PBM"},
-      {"P1\n3", "not a complete PBM"},
+      {"", "not a PBM file"},
+      {"P", "not a PBM file"},
+      {"hello", "not a PBM file, which begins with P1 or P4"},
+      {"P5\n1 1\n255\nx", "not a PBM file"},
+      {"P1\n", "after P1 come the numbers of columns and of rows"},
+      {"P1\n3", "the numbers of columns"},
+      {"P13 3 100110001", "not a PBM file"},
+      {"P1\n3x3y100110001", "the numbers of columns"},
+      {"P1\n3 3x\n100110001", "the numbers of columns"},
+      {"P1\n03 3\n100110001", "the numbers of columns"},
+      {"P1\n3.0 3\n100110001", "the numbers of columns"},
+      {"P1\n+3 3\n100110001", "the numbers of columns"},
+      {"P4\n" + std::string(1000, '3') + " 3\n", "the numbers of columns"},
       {"P1\n0 0\n", "0 x 0 pixels"},
-      {"P1\n-3 -3\n", "not a complete PBM"},
+      {"P1\n-3 -3\n", "-3 x -3 pixels"},
       {"P1\n2 3\n101010", "2 x 3 pixels"},
-      {"P1\n3 3\n10010", "EOF"},
-      {"P4\n3 3\n\x80\xC0", "EOF"},
-      {"P1\n2 2\n1020", "junk"},
+      {"P1\n3 3\n10010", "not a complete PBM file: it ends before the last of 3 x 3"},
+      {"P4\n3 3\n\x80\xC0", "not a complete PBM file"},
+      {"P1\n2 2\n1020", "the pixels of P1 are 0 and 1"},
       {"P1\n2 2\n10101", "data after"},
       {"P4\n2 2\n\x80\x80P4\n2 2\n\x80\x80", "data after"},
       {"P1\n101 101\n1", "101 x 101 pixels; memory suffices for 100"},
-      {"P4\n99999999999 99999999999\n", "not a complete PBM"},
+      {"P4\n99999999999 99999999999\n", "memory suffices for 100"},
+      {"P4\n99999999999999999999 3\n", "the numbers of columns"},
   };
   for (const auto& [text, complaint] : wrong) {
     try {

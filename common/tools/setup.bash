@@ -6,8 +6,8 @@ psflip_root=$(CDPATH='' cd -- "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 # Debian 12 and Ubuntu 24.04 packages. package:command counts as there if the command is, wherever it came from.
 # shellcheck disable=SC2034  # whoever sources this uses it
 psflip_packages=(
-  g++:g++ cmake:cmake ninja-build:ninja pkg-config:pkg-config python3:python3
-  libboost-context-dev libcli11-dev nlohmann-json3-dev libpng-dev libnetpbm-dev
+  g++:g++ cmake:cmake ninja-build:ninja python3:python3
+  libboost-context-dev libcli11-dev nlohmann-json3-dev libpng-dev
   libgtest-dev libgmock-dev libbenchmark-dev libeigen3-dev libsuitesparse-dev
   libopenmpi-dev openmpi-bin git:git
 )

@@ -1,156 +1,166 @@
 #include "06_prng/linear_solver/systems/matrix_market.hpp"
 
-#include <cholmod.h>
-
 #include <algorithm>
-#include <array>
 #include <cctype>
-#include <cmath>
 #include <cstdint>
-#include <cstdio>
-#include <fstream>
 #include <limits>
-#include <memory>
-#include <new>
-#include <sstream>
-#include <string>
-#include <vector>
+#include <optional>
+#include <string_view>
+#include <tuple>
 
-#include "app/invalid_input.hpp"
+#include "app/text.hpp"
+#include "app/text_file.hpp"
 
 namespace psflip::linear {
 namespace {
 
-/// CHOLMOD's workspace and settings.
-class Cholmod {
- public:
-  Cholmod() {
-    cholmod_l_start(&common_);
-    common_.print = 0;  // no messages of its own
-  }
-  ~Cholmod() { cholmod_l_finish(&common_); }
-  Cholmod(const Cholmod&) = delete;
-  Cholmod& operator=(const Cholmod&) = delete;
+constexpr std::int64_t most_rows = std::numeric_limits<std::int32_t>::max();
 
-  /// What CHOLMOD made, to be freed by its own function.
-  template <class T>
-  auto owned(T* made, int (*free)(T**, cholmod_common*)) {
-    const auto release = [this, free](T* object) { free(&object, &common_); };
-    return std::unique_ptr<T, decltype(release)>(made, release);
-  }
-
-  cholmod_common* common() { return &common_; }
-  /// Whether the last call returned nothing for want of memory.
-  bool ran_out() const { return common_.status == CHOLMOD_OUT_OF_MEMORY; }
-
- private:
-  cholmod_common common_;
-};
-
-/// A file of the wanted format, with as many entries as its size line says. CHOLMOD would also take a file without the
-/// first line, make values for one without any, take memory for whatever the size line says, lose it where a file ends
-/// too early, and not look for what comes too late.
+/// A file of one of the two formats, after its first line.
 class File {
  public:
-  File(const std::string& path, const std::string& format) : path_(path) {
-    std::ifstream text(path);
-    if (!text) fail("cannot be opened");
-    std::string line;
-    std::getline(text, line);
-    std::ranges::transform(line, line.begin(), [](unsigned char c) { return std::tolower(c); });
-    std::istringstream words(line);
-    std::string banner, object, found, field, symmetry;
-    words >> banner >> object >> found >> field >> symmetry;
-    if (banner != "%%matrixmarket" || object != "matrix") fail("is no Matrix Market file: no %%MatrixMarket matrix");
-    if (found != format) fail("has the format '" + found + "'; it must be '" + format + "'");
-    if (field != "real" && field != "integer")
-      fail("has entries that are '" + field + "'; they must be 'real' or 'integer'");
-    if (symmetry != "general" && (symmetry != "symmetric" || format == "array"))
-      fail("has the symmetry '" + symmetry + "', which cannot be read");
-    check_size(text, format == "array" ? 2 : 3);
-    stream_.reset(std::fopen(path.c_str(), "r"));
-    if (!stream_) fail("cannot be opened");
+  File(const std::string& path, const std::string& format) : text_(path) {
+    const auto line = text_.next();
+    const Words words = split(line.value_or(""));
+    std::array<std::string, 6> word;
+    for (std::size_t i = 0; i < words.count; ++i) {
+      for (const char c : words.word[i]) word[i] += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    }
+    const auto& [banner, object, found, field, symmetry, more] = word;
+    if (banner != "%%matrixmarket" || object != "matrix" || words.count != 5)
+      refuse("no Matrix Market file: it begins with %%MatrixMarket matrix FORMAT FIELD SYMMETRY");
+    const auto take = [&](const char* what, const std::string& value, const std::vector<std::string>& allowed) {
+      if (!std::ranges::count(allowed, value))
+        refuse("the " + std::string(what) + " is " + in_quotes(value) + "; it must be " + joined(allowed, " or "));
+    };
+    take("format", found, {format});
+    take("field", field, {"real", "integer"});
+    take("symmetry", symmetry,
+         format == "array" ? std::vector<std::string>{"general"} : std::vector<std::string>{"general", "symmetric"});
+    whole_ = field == "integer";
+    symmetric_ = symmetry == "symmetric";
   }
 
-  std::FILE* stream() { return stream_.get(); }
+  bool symmetric() const { return symmetric_; }
+  std::int64_t line() const { return text_.number(); }
+  [[noreturn]] void refuse(const std::string& what) const { text_.refuse(what); }
+  [[noreturn]] void refuse(std::int64_t line, const std::string& what) const { text_.refuse(line, what); }
 
-  [[noreturn]] void fail_malformed() const { fail("is malformed: its lines are not what the first ones promise"); }
+  /// The words of the next line that has any, and is no comment; none at the end of the file. Valid until the next
+  /// call.
+  Words next() {
+    while (const auto line = text_.next()) {
+      const Words words = split(*line);
+      if (words.count > 0 && !words.word[0].starts_with('%')) return words;
+    }
+    return {};
+  }
 
-  [[noreturn]] void fail(const std::string& what) const { throw InvalidInput(path_ + ": the file " + what); }
+  /// The numbers of the size line, as many as `form` has words.
+  std::vector<std::int64_t> size(const std::string& form) {
+    const Words words = next();
+    std::vector<std::int64_t> numbers;
+    for (std::size_t i = 0; i < words.count; ++i) {
+      const auto number = number_in<std::int64_t>(words.word[i]);
+      if (number && *number >= 0) numbers.push_back(*number);
+    }
+    if (words.count != split(form).count || numbers.size() != words.count)
+      refuse("there must be a size here, \"" + form + "\", in whole numbers");
+    return numbers;
+  }
+
+  /// The words of the entry that is next, of `all`; as many as `form` has.
+  Words entry(std::int64_t done, std::int64_t all, const std::string& form) {
+    const Words words = next();
+    if (words.count == 0)
+      refuse("the file ends after " + std::to_string(done) + " of " + std::to_string(all) + " entries");
+    if (words.count != split(form).count) refuse("there must be an entry here, \"" + form + "\"");
+    return words;
+  }
+
+  void expect_end(std::int64_t all) {
+    if (next().count > 0) refuse("more text after the last of " + std::to_string(all) + " entries");
+  }
+
+  std::int32_t index(std::string_view word, std::int64_t rows) const {
+    const auto number = number_in<std::int32_t>(word);
+    if (!number || *number < 1 || *number > rows)
+      refuse("there is no row or column " + in_quotes(word) + ": allowed are 1 to " + std::to_string(rows));
+    return *number - 1;
+  }
+
+  double value(std::string_view word) const {
+    const auto number = number_in<double>(word);
+    if (!number) refuse("the value is " + in_quotes(word) + "; it must be a finite number");
+    if (whole_ && !number_in<std::int64_t>(word))
+      refuse("the value is " + in_quotes(word) + "; in an integer file it must be a whole number");
+    return *number;
+  }
 
  private:
-  void check_size(std::istream& text, int numbers) {
-    std::string size_line;
-    std::int64_t entries = -1;  // lines after that one; blank ones and comments do not count
-    for (std::string line; std::getline(text, line);) {
-      const std::size_t first = line.find_first_not_of(" \t\r");
-      if (first != std::string::npos && line[first] != '%' && ++entries == 0) size_line = line;
-    }
-    std::array<long double, 3> size{};  // holds what no integer would
-    std::istringstream words(size_line);
-    for (int i = 0; i < numbers; ++i) words >> size[i];
-    if (!words) fail_malformed();
-    constexpr std::int32_t most = std::numeric_limits<std::int32_t>::max();
-    if (!(size[0] >= 1 && size[0] <= most && size[1] >= 1 && size[1] <= most))
-      fail("has rows or columns that are less than 1 or more than " + std::to_string(most));
-    if (numbers == 3 && size[0] != size[1])
-      fail("has a matrix of " + number(size[0]) + " x " + number(size[1]) + "; it must be square");
-    if (numbers == 3 && size[2] < size[0])
-      fail("has fewer entries than rows, so zeros on the diagonal, by which the method divides");
-    const long double promised = numbers == 3 ? size[2] : size[0] * size[1];
-    if (promised != static_cast<long double>(entries))
-      fail("has " + std::to_string(entries) + " entries, which are not as many as it promises");
-  }
-
-  static std::string number(long double value) { return std::to_string(static_cast<std::int64_t>(value)); }
-
-  std::string path_;
-  std::unique_ptr<std::FILE, int (*)(std::FILE*)> stream_{nullptr, std::fclose};
+  TextFile text_;
+  bool whole_ = false, symmetric_ = false;
 };
 
-void refuse_what_is_not_finite(const File& file, const std::vector<double>& values) {
-  if (!std::ranges::all_of(values, [](double entry) { return std::isfinite(entry); }))
-    file.fail("has an entry that is not a finite number");
-}
+struct Entry {
+  std::int32_t row, column;
+  double value;
+  std::int64_t line;
+};
 
 }  // namespace
 
 Csr read_matrix(const std::string& path) {
   File file(path, "coordinate");
-  Cholmod cholmod;
-  const auto read = cholmod.owned(cholmod_l_read_sparse(file.stream(), cholmod.common()), cholmod_l_free_sparse);
-  if (!read && cholmod.ran_out()) throw std::bad_alloc();
-  if (!read) file.fail_malformed();
-  // By columns, of the transposed matrix: by rows. Stored symmetrically, it is expanded first.
-  const auto whole = cholmod.owned(cholmod_l_copy(read.get(), 0, 1, cholmod.common()), cholmod_l_free_sparse);
-  const auto rows =
-      cholmod.owned(whole ? cholmod_l_transpose(whole.get(), 1, cholmod.common()) : nullptr, cholmod_l_free_sparse);
-  if (!rows) throw std::bad_alloc();
+  const std::vector<std::int64_t> size = file.size("rows columns entries");
+  const std::int64_t rows = size[0], count = size[2];
+  const auto shape = std::to_string(rows) + " x " + std::to_string(size[1]);
+  if (rows != size[1]) file.refuse("a matrix of " + shape + "; it must be square");
+  if (rows < 1 || rows > most_rows)
+    file.refuse("a matrix of " + shape + "; it must have 1 to " + std::to_string(most_rows) + " rows");
+  if (count < rows)
+    file.refuse(std::to_string(count) +
+                " entries, fewer than rows: so zeros on the diagonal, by which the method divides");
 
-  const auto* const begin = static_cast<const std::int64_t*>(rows->p);
-  const auto* const column = static_cast<const std::int64_t*>(rows->i);
-  const auto* const value = static_cast<const double*>(rows->x);
+  std::vector<Entry> entries;
+  for (std::int64_t done = 0; done < count; ++done) {
+    const Words words = file.entry(done, count, "row column value");
+    const Entry entry{file.index(words.word[0], rows), file.index(words.word[1], rows), file.value(words.word[2]),
+                      file.line()};
+    entries.push_back(entry);
+    if (!file.symmetric() || entry.row == entry.column) continue;
+    if (entry.row < entry.column)
+      file.refuse("the entry is above the diagonal; a symmetric file has those on it and below");
+    entries.push_back({entry.column, entry.row, entry.value, entry.line});
+  }
+  file.expect_end(count);
+
+  const auto place = [](const Entry& entry) { return std::tuple(entry.row, entry.column, entry.line); };
+  std::ranges::sort(entries, {}, place);
   Csr matrix;
-  matrix.rows = static_cast<std::int64_t>(rows->ncol);
-  matrix.begin.assign(begin, begin + matrix.rows + 1);
-  matrix.column.assign(column, column + matrix.begin.back());
-  matrix.value.assign(value, value + matrix.begin.back());
-  refuse_what_is_not_finite(file, matrix.value);
+  matrix.rows = rows;
+  matrix.begin.assign(static_cast<std::size_t>(rows) + 1, 0);
+  for (std::size_t k = 0; k < entries.size(); ++k) {
+    const auto& [row, column, value, line] = entries[k];
+    if (k > 0 && entries[k - 1].row == row && entries[k - 1].column == column)
+      file.refuse(line, "this entry is in line " + std::to_string(entries[k - 1].line) + " already");
+    ++matrix.begin[row + 1];
+    matrix.column.push_back(column);
+    matrix.value.push_back(value);
+  }
+  for (std::int64_t row = 0; row < rows; ++row) matrix.begin[row + 1] += matrix.begin[row];
   return matrix;
 }
 
 std::vector<double> read_vector(const std::string& path, std::int64_t rows) {
   File file(path, "array");
-  Cholmod cholmod;
-  const auto read = cholmod.owned(cholmod_l_read_dense(file.stream(), cholmod.common()), cholmod_l_free_dense);
-  if (!read && cholmod.ran_out()) throw std::bad_alloc();
-  if (!read) file.fail_malformed();
-  if (read->ncol != 1 || static_cast<std::int64_t>(read->nrow) != rows)
-    file.fail("has " + std::to_string(read->nrow) + " x " + std::to_string(read->ncol) + " entries; it must have " +
-              std::to_string(rows) + " x 1");
-  const auto* const value = static_cast<const double*>(read->x);
-  std::vector<double> b(value, value + rows);
-  refuse_what_is_not_finite(file, b);
+  const std::vector<std::int64_t> size = file.size("rows columns");
+  if (size[0] != rows || size[1] != 1)
+    file.refuse(std::to_string(size[0]) + " x " + std::to_string(size[1]) + " entries; it must have " +
+                std::to_string(rows) + " x 1");
+  std::vector<double> b;
+  while (std::ssize(b) < rows) b.push_back(file.value(file.entry(std::ssize(b), rows, "value").word[0]));
+  file.expect_end(rows);
   return b;
 }
 

@@ -226,73 +226,129 @@ class Files : public testing::Test {
 
   std::string file(const std::string& content) const {
     const std::string path = folder_ / "file.mtx";
-    std::ofstream(path) << content;
+    std::ofstream(path, std::ios::binary) << content;
     return path;
   }
   std::string matrix_refusal(const std::string& content) const {
     return refusal([&] { read_matrix(file(content)); });
   }
+  std::string vector_refusal(const std::string& content) const {
+    return refusal([&] { read_vector(file(content), 2); });
+  }
 
   std::filesystem::path folder_;
 };
 
-const std::string general = "%%MatrixMarket matrix coordinate real general\n";
+const std::string banner = "%%MatrixMarket matrix ";
+const std::string general = banner + "coordinate real general\n";
+const std::string symmetric_integers = banner + "coordinate integer symmetric\n";
+const std::string array = banner + "array real general\n";
 
 TEST_F(Files, HoldMatrices) {
-  EXPECT_EQ(dense(read_matrix(file(general + "% a comment\n3 3 4\n1 1 2.5\n3 1 -1e-3\n2 2 1\n3 3 7\n"))),
-            (Dense{{2.5, 0, 0}, {0, 1, 0}, {-1e-3, 0, 7}}));
-  EXPECT_EQ(
-      dense(read_matrix(file("%%MatrixMarket matrix coordinate integer symmetric\n2 2 3\n1 1 2\n2 1 -1\n2 2 3\n"))),
-      (Dense{{2, -1}, {-1, 3}}));
-  EXPECT_EQ(dense(read_matrix(file("%%MatrixMarket MATRIX Coordinate Real General\n% a\n\n1 1 1\n1 1 5\n"))),
+  const Dense three{{2.5, 0, 0}, {0, 1, 0}, {-1e-3, 0, 7}};
+  EXPECT_EQ(dense(read_matrix(file(general + "% a comment\n3 3 4\n1 1 2.5\n3 1 -1e-3\n2 2 1\n3 3 7\n"))), three);
+  EXPECT_EQ(dense(read_matrix(file(symmetric_integers + "2 2 3\n1 1 2\n2 1 -1\n2 2 3\n"))), (Dense{{2, -1}, {-1, 3}}));
+  EXPECT_EQ(dense(read_matrix(file("%%matrixmarket MATRIX Coordinate Real General\n% a\n\n1 1 1\n1 1 5\n"))),
             (Dense{{5}}));
+  // CR LF, blanks, comments and empty lines anywhere, no end of the last line.
+  EXPECT_EQ(dense(read_matrix(file(banner + "coordinate real general \r\n%\r\n 3\t3 4\r\n\r\n1 1 2.5\r\n %x\r\n"
+                                            "3 3 7 \n3 1\t-1e-3\n\n2 2 1"))),
+            three);
+  // A large one, its entries in any order.
+  const Csr expected = lap2d(40, 30);
+  std::vector<std::string> lines;
+  for (std::int64_t i = 0; i < expected.rows; ++i)
+    for (std::int64_t k = expected.begin[i]; k < expected.begin[i + 1]; ++k)
+      lines.push_back(std::to_string(i + 1) + " " + std::to_string(expected.column[k] + 1) + " " +
+                      std::to_string(expected.value[k]) + "\n");
+  std::shuffle(lines.begin(), lines.end(), std::mt19937(1));
+  std::string content = general + "1200 1200 " + std::to_string(lines.size()) + "\n";
+  for (const std::string& line : lines) content += line;
+  const Csr found = read_matrix(file(content));
+  EXPECT_EQ(found.begin, expected.begin);
+  EXPECT_EQ(found.column, expected.column);
+  EXPECT_EQ(found.value, expected.value);
 }
 
-TEST_F(Files, RefuseBadMatrices) {
+TEST_F(Files, RefuseOtherKindsOfMatrices) {
   EXPECT_THAT(refusal([&] { read_matrix(folder_ / "none.mtx"); }), HasSubstr("cannot be opened"));
-  EXPECT_THAT(matrix_refusal(""), HasSubstr("no Matrix Market file"));
-  EXPECT_THAT(matrix_refusal("2 2 2\n1 1 1\n2 2 1\n"), HasSubstr("no Matrix Market file"));
-  EXPECT_THAT(matrix_refusal(general), HasSubstr("malformed"));
-  EXPECT_THAT(matrix_refusal(general + "2 2 3\n1 1 1\n2 2 1\n"), HasSubstr("2 entries, which are not as many"));
-  EXPECT_THAT(matrix_refusal(general + "2 2 2\n1 1 1\n2 3 1\n"), HasSubstr("malformed"));
-  EXPECT_THAT(matrix_refusal(general + "2 2 2\n0 0 1\n2 2 1\n"), HasSubstr("malformed"));
-  EXPECT_THAT(matrix_refusal(general + "2 2 2\n1 1 1\n2 2 x\n"), HasSubstr("malformed"));
-  EXPECT_THAT(matrix_refusal(general + "2 2 2\n1 1 1\n-2 2 1\n"), HasSubstr("malformed"));
-  EXPECT_THAT(matrix_refusal(general + "two 2 2\n1 1 1\n2 2 1\n"), HasSubstr("malformed"));
-  EXPECT_THAT(matrix_refusal(general + "2 2 2\n1 1 1\n2 2 1\n2 1 1\n"), HasSubstr("3 entries, which are not as many"));
-  EXPECT_THAT(matrix_refusal(general + "2 3 2\n1 1 1\n2 2 1\n"), HasSubstr("2 x 3; it must be square"));
-  EXPECT_THAT(matrix_refusal(general + "0 0 0\n"), HasSubstr("less than 1"));
-  EXPECT_THAT(matrix_refusal(general + "3000000000 3000000000 1\n1 1 1\n"), HasSubstr("more than 2147483647"));
-  EXPECT_THAT(matrix_refusal(general + "99999999999999999999 99999999999999999999 1\n1 1 1\n"),
-              HasSubstr("more than 2147483647"));
-  EXPECT_THAT(matrix_refusal(general + "2000000000 2000000000 1\n1 1 1\n"), HasSubstr("fewer entries than rows"));
-  EXPECT_THAT(matrix_refusal("%%MatrixMarket matrix coordinate real skew-symmetric\n2 2 1\n2 1 5\n"),
-              HasSubstr("'skew-symmetric'"));
-  EXPECT_THAT(matrix_refusal(general + "2 2 1000000000000\n1 1 1\n"), HasSubstr("1 entries, which are not as many"));
-  EXPECT_THAT(matrix_refusal(general + "2 2 2\n1 1 1\n2 2 nan\n"), HasSubstr("file"));
-  EXPECT_THAT(matrix_refusal(general + "2 2 2\n1 1 1\n2 2 inf\n"), HasSubstr("file"));
-  EXPECT_THAT(matrix_refusal("%%MatrixMarket matrix coordinate complex general\n1 1 1\n1 1 1 2\n"),
-              HasSubstr("'complex'"));
-  EXPECT_THAT(matrix_refusal("%%MatrixMarket matrix coordinate pattern general\n1 1 1\n1 1\n"), HasSubstr("'pattern'"));
-  EXPECT_THAT(matrix_refusal("%%MatrixMarket matrix coordinate real hermitian\n1 1 1\n1 1 1\n"),
-              HasSubstr("'hermitian'"));
-  EXPECT_THAT(matrix_refusal("%%MatrixMarket matrix array real general\n1 1\n1\n"), HasSubstr("'array'"));
-  EXPECT_THAT(refusal([&] { read_matrix(folder_); }), HasSubstr("file"));
+  EXPECT_THAT(refusal([&] { read_matrix(folder_); }), HasSubstr("cannot be read: Is a directory"));
+  for (const std::string& first : {std::string(), std::string("2 2 2\n"), std::string("%%MatrixMarket\n"),
+                                   std::string("%%MatrixMarket vector coordinate real general\n"),
+                                   banner + "coordinate real\n", banner + "coordinate real general x\n"})
+    EXPECT_THAT(matrix_refusal(first + "1 1 1\n1 1 1\n"), HasSubstr("file.mtx: line 1: no Matrix Market file"));
+  EXPECT_THAT(matrix_refusal(array + "1 1\n1\n"), HasSubstr("line 1: the format is \"array\"; it must be coordinate"));
+  EXPECT_THAT(matrix_refusal(banner + "coordinate complex general\n1 1 1\n1 1 1 2\n"),
+              HasSubstr("line 1: the field is \"complex\"; it must be real or integer"));
+  EXPECT_THAT(matrix_refusal(banner + "coordinate pattern general\n1 1 1\n1 1\n"), HasSubstr("\"pattern\""));
+  EXPECT_THAT(matrix_refusal(banner + "coordinate real skew-symmetric\n2 2 1\n2 1 5\n"),
+              HasSubstr("line 1: the symmetry is \"skew-symmetric\"; it must be general or symmetric"));
+  EXPECT_THAT(matrix_refusal(banner + "coordinate real hermitian\n1 1 1\n1 1 1\n"), HasSubstr("\"hermitian\""));
+}
+
+TEST_F(Files, RefuseSizesOfMatrices) {
+  for (const std::string size : {"", "\n% only\n"})
+    EXPECT_THAT(matrix_refusal(general + size), HasSubstr("there must be a size here, \"rows columns entries\""));
+  for (const char* size : {"2 2", "2 2 2 2", "2.5 2.5 3.0", "2 2 2.0", "two 2 2", "1 1 4nan", "02 2 2", "+2 2 2",
+                           "-2 -2 2", "2 2 0x2", "1 1 inf", "99999999999999999999 99999999999999999999 1"})
+    EXPECT_THAT(matrix_refusal(general + size + "\n1 1 1\n2 2 1\n"), HasSubstr("line 2: there must be a size here"));
+  EXPECT_THAT(matrix_refusal(general + "2 3 2\n1 1 1\n2 2 1\n"), HasSubstr("line 2: a matrix of 2 x 3; it must be sq"));
+  EXPECT_THAT(matrix_refusal(general + "0 0 0\n"), HasSubstr("of 0 x 0; it must have 1 to 2147483647 rows"));
+  EXPECT_THAT(matrix_refusal(general + "3000000000 3000000000 1\n1 1 1\n"), HasSubstr("1 to 2147483647 rows"));
+  // What the file does not hold takes no memory.
+  EXPECT_THAT(matrix_refusal(general + "2000000000 2000000000 1\n1 1 1\n"), HasSubstr("1 entries, fewer than rows"));
+  for (const char* entries : {"2000000000", "9223372036854775807"})
+    EXPECT_THAT(matrix_refusal(general + "2000000000 2000000000 " + entries + "\n1 1 1\n"),
+                HasSubstr("line 4: the file ends after 1 of " + std::string(entries) + " entries"));
+}
+
+TEST_F(Files, RefuseEntriesOfMatrices) {
+  for (const char* entry : {"2", "2 2", "2 2 1 1", "2x 2 1 x y z"})
+    EXPECT_THAT(matrix_refusal(general + "2 2 2\n1 1 1\n" + entry + "\n"),
+                HasSubstr("line 4: there must be an entry here, \"row column value\""));
+  for (const char* index : {"3", "0", "-2", "2x", "1.5", "2.9", "2.0", "02", "+2", "4294967298", "x", "nan"})
+    for (const std::string& entry : {std::string(index) + " 2 1", "2 " + std::string(index) + " 1"})
+      EXPECT_THAT(matrix_refusal(general + "2 2 2\n% a comment\n1 1 1\n" + entry + "\n"),
+                  HasSubstr("line 5: there is no row or column \"" + std::string(index) + "\": allowed are 1 to 2"));
+  for (const char* value : {"x", "nan", "inf", "-inf", "1e999", "1,5", "0x1", "+1", "1.0.0", "1d0"})
+    EXPECT_THAT(matrix_refusal(general + "2 2 2\n1 1 1\n2 2 " + value + "\n"),
+                HasSubstr("line 4: the value is \"" + std::string(value) + "\"; it must be a finite number"));
+  for (const char* value : {"1.0", "1e3", "0.5", "007", "99999999999999999999"})
+    EXPECT_THAT(matrix_refusal(symmetric_integers + "1 1 1\n1 1 " + value + "\n"),
+                HasSubstr("in an integer file it must be a whole number"));
+  EXPECT_THAT(matrix_refusal(general + "2 2 3\n1 1 1\n2 2 1\n"), HasSubstr("line 5: the file ends after 2 of 3 ent"));
+  EXPECT_THAT(matrix_refusal(general + "2 2 2\n1 1 1\n2 2 1\n\n2 1 1\n"),
+              HasSubstr("line 6: more text after the last of 2 entries"));
+  EXPECT_THAT(matrix_refusal(general + "2 2 3\n2 2 1\n%\n1 1 1\n2 2 1\n"),
+              HasSubstr("line 6: this entry is in line 3 already"));
+  EXPECT_THAT(matrix_refusal(symmetric_integers + "2 2 4\n1 1 1\n2 1 1\n2 2 1\n2 1 1\n"),
+              HasSubstr("line 6: this entry is in line 4 already"));
+  EXPECT_THAT(matrix_refusal(symmetric_integers + "2 2 3\n1 1 1\n1 2 1\n2 2 1\n"),
+              HasSubstr("line 4: the entry is above the diagonal"));
+  for (const std::string& line :
+       {"2 2 1" + std::string(1200, ' '), std::string("2 2 1\0", 6), std::string("2 2 1\0 9", 8)})
+    for (const char* end : {"", "\n"})
+      EXPECT_THAT(matrix_refusal(general + "2 2 2\n1 1 1\n" + line + end), HasSubstr("line 4: no line of text"));
 }
 
 TEST_F(Files, HoldVectors) {
-  const std::string array = "%%MatrixMarket matrix array real general\n";
   EXPECT_THAT(read_vector(file(array + "3 1\n1\n-2.5\n3e4\n"), 3), ElementsAre(1, -2.5, 3e4));
-  const auto vector_refusal = [&](const std::string& content) {
-    return refusal([&] { read_vector(file(content), 2); });
-  };
-  EXPECT_THAT(vector_refusal(array + "3 1\n1\n2\n3\n"), HasSubstr("3 x 1 entries; it must have 2 x 1"));
+  EXPECT_THAT(read_vector(file(banner + "array integer general\r\n%\r\n2 1\r\n\r\n-1\r\n2"), 2), ElementsAre(-1, 2));
+}
+
+TEST_F(Files, RefuseBadVectors) {
+  EXPECT_THAT(vector_refusal("1\n2\n"), HasSubstr("line 1: no Matrix Market file"));
+  EXPECT_THAT(vector_refusal(general + "2 1 2\n1 1 1\n2 1 1\n"), HasSubstr("\"coordinate\"; it must be array"));
+  EXPECT_THAT(vector_refusal(banner + "array real symmetric\n2 1\n1\n2\n"),
+              HasSubstr("\"symmetric\"; it must be general"));
+  EXPECT_THAT(vector_refusal(array + "2.0 1\n1\n2\n"),
+              HasSubstr("line 2: there must be a size here, \"rows columns\""));
+  EXPECT_THAT(vector_refusal(array + "3 1\n1\n2\n3\n"), HasSubstr("line 2: 3 x 1 entries; it must have 2 x 1"));
   EXPECT_THAT(vector_refusal(array + "2 2\n1\n2\n3\n4\n"), HasSubstr("2 x 2"));
-  EXPECT_THAT(vector_refusal(array + "2 1\n1\n"), HasSubstr("1 entries, which are not as many"));
-  EXPECT_THAT(vector_refusal(array + "2 1\n1\n2\n3\n"), HasSubstr("3 entries, which are not as many"));
-  EXPECT_THAT(vector_refusal(array + "2 1\n1\nnan\n"), HasSubstr("file"));
-  EXPECT_THAT(vector_refusal("1\n2\n"), HasSubstr("no Matrix Market"));
-  EXPECT_THAT(vector_refusal(general + "2 1 2\n1 1 1\n2 1 1\n"), HasSubstr("must be 'array'"));
+  EXPECT_THAT(vector_refusal(array + "2 1\n1\n"), HasSubstr("line 4: the file ends after 1 of 2 entries"));
+  EXPECT_THAT(vector_refusal(array + "2 1\n1\n2\n3\n"), HasSubstr("line 5: more text after the last of 2 entries"));
+  EXPECT_THAT(vector_refusal(array + "2 1\n1\nnan\n"), HasSubstr("line 4: the value is \"nan\""));
+  EXPECT_THAT(vector_refusal(array + "2 1\n1 2\n"), HasSubstr("line 3: there must be an entry here, \"value\""));
 }
 
 // ---- deterministic solutions

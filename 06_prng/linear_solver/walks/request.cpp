@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstddef>
 #include <limits>
 #include <sstream>
 #include <string>
@@ -40,7 +39,7 @@ void check(const Tables& tables, const Scaled& scaled, const Request& request) {
   require(request.groups >= 1, "--groups", request.groups, "1 or more");
   if (request.method == Method::forward && request.estimator == Estimator::expected)
     throw InvalidInput("--estimator is expected: it goes with --method adjoint only");
-  const std::string& load = names<Load>[static_cast<std::size_t>(request.load)];
+  const std::string load(name(request.load));
   const bool structs = request.layout == Layout::structs, other = structs || request.load != Load::plain;
   if (other && (request.generator != Generator::philox || request.batch != 1))
     throw InvalidInput((structs ? "--layout is structs" : "--load is " + load) +

@@ -244,7 +244,7 @@ std::vector<Request> methods() {
 }
 
 std::string described(const Request& request) {
-  const auto name = [](auto value) { return names<decltype(value)>[static_cast<std::size_t>(value)]; };
+  const auto name = [](auto value) { return std::string(psflip::name(value)); };
   return name(request.method) + " " + name(request.estimator) + " " + name(request.generator) + " " +
          name(request.seeding) + " load " + name(request.load) + " layout " + name(request.layout) + " map " +
          name(request.map) + ", histories " + std::to_string(request.histories) + ", threads " +
@@ -300,8 +300,7 @@ TEST_P(Walks, DoNotDependOnLoadsLayoutsMapsAndLaunches) {
     const Outcome expected = plain_walk(system, standard);
     std::vector<Request> variants;
     const auto vary = [&](auto change) { change(variants.emplace_back(standard)); };
-    for (std::size_t load = 0; load < names<Load>.size(); ++load)
-      vary([&](Request& r) { r.load = static_cast<Load>(load); });
+    for (const Load load : values<Load>()) vary([&](Request& r) { r.load = load; });
     vary([](Request& r) { r.layout = Layout::structs; });
     vary([](Request& r) { r.layout = Layout::structs, r.load = Load::ldg_all; });
     vary([](Request& r) { r.batch = 5; });

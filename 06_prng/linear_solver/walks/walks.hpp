@@ -11,12 +11,14 @@
 /// Source: S. Hamilton, M. Lupo Pasini, Monte Carlo Linear Solvers in CUDA (technical report).
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
-#include <string>
+#include <string_view>
 #include <vector>
 
 #include "06_prng/linear_solver/systems/system.hpp"
+#include "app/text.hpp"
 
 namespace psflip::linear {
 
@@ -93,24 +95,17 @@ struct Outcome {
   double error_seconds = 0;            ///< means and squares of the groups
 };
 
-/// Names as the program's options have them, in the order of the enumerators.
-template <class Enumeration>
-inline const std::vector<std::string> names;
-template <>
-inline const std::vector<std::string> names<Method> = {"adjoint", "forward"};
-template <>
-inline const std::vector<std::string> names<Estimator> = {"collision", "expected"};
-template <>
-inline const std::vector<std::string> names<Generator> = {"philox", "xorwow"};
-template <>
-inline const std::vector<std::string> names<Seeding> = {"subsequences", "consecutive", "random", "hashed"};
-template <>
-inline const std::vector<std::string> names<Load> = {"plain",   "ldg-h",      "ldg-p", "ldg-w", "ldg-index",
-                                                     "ldg-all", "restricted", "cg",    "cv"};
-template <>
-inline const std::vector<std::string> names<Layout> = {"arrays", "structs"};
-template <>
-inline const std::vector<std::string> names<Map> = {"entry", "history-atomic", "history-reduced"};
+constexpr std::array<std::string_view, 2> names_of(Method) { return {"adjoint", "forward"}; }
+constexpr std::array<std::string_view, 2> names_of(Estimator) { return {"collision", "expected"}; }
+constexpr std::array<std::string_view, 2> names_of(Generator) { return {"philox", "xorwow"}; }
+constexpr std::array<std::string_view, 4> names_of(Seeding) {
+  return {"subsequences", "consecutive", "random", "hashed"};
+}
+constexpr std::array<std::string_view, 9> names_of(Load) {
+  return {"plain", "ldg-h", "ldg-p", "ldg-w", "ldg-index", "ldg-all", "restricted", "cg", "cv"};
+}
+constexpr std::array<std::string_view, 2> names_of(Layout) { return {"arrays", "structs"}; }
+constexpr std::array<std::string_view, 3> names_of(Map) { return {"entry", "history-atomic", "history-reduced"}; }
 
 /// Estimates x. `tables` are those of H^T (adjoint) or H (forward), H and b of `scaled`. Throws InvalidInput for a
 /// request outside the ranges above, tables that do not fit b, b = 0 with adjoint, 2^31 entries or more, or more memory

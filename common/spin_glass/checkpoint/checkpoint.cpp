@@ -15,6 +15,9 @@
 
 #include "app/invalid_input.hpp"
 #include "app/state_hash.hpp"
+#include "random/minstd.hpp"
+#include "spin_glass/checkpoint/json_value.hpp"
+#include "spin_glass/model/schedule.hpp"
 
 namespace psflip::spin_glass {
 namespace {
@@ -39,6 +42,10 @@ constexpr std::int64_t spins_at_once = 1 << 20;
 
 std::int64_t spins_of(const Problem& problem) { return problem.samples * problem.replicas * sites(problem); }
 
+void expect(bool fine, const std::string& what) {
+  if (!fine) throw InvalidInput(what + " cannot be right");
+}
+
 /// Numbers of a row of averages.
 std::size_t row_width(const Run& run) {
   const auto of_correlations =
@@ -60,15 +67,19 @@ std::vector<double> row_of(const AveragesAt& at) {
   return row;
 }
 
-AveragesAt averages_of(std::span<const double> row) {
+/// Throws InvalidInput or std::bad_optional_access if the row of that sweep cannot be this.
+AveragesAt averages_of(std::span<const double> row, std::int64_t sweep) {
   std::size_t next = 1;
   const auto take = [&]() -> std::optional<Average> {
     const double value = row[next], error = row[next + 1];
     next += 2;
+    expect(!std::isinf(value) && !std::isinf(error) && !(error < 0) && (!std::isnan(value) || std::isnan(error)),
+           "an average");
     return std::isnan(value) ? std::nullopt
                              : std::optional(Average{value, std::isnan(error) ? std::nullopt : std::optional(error)});
   };
-  AveragesAt at{static_cast<std::int64_t>(row[0]), {}};
+  expect(row[0] == static_cast<double>(sweep), "the sweep of an average");
+  AveragesAt at{sweep, {}};
   for (std::optional<Average>& average : at.averages) {
     average = take();
   }
@@ -80,6 +91,40 @@ AveragesAt averages_of(std::span<const double> row) {
     }
   }
   return at;
+}
+
+/// The text of a description. None is nested deeply or has many names, for which the library would take much of the
+/// stack and of the time.
+Json parsed(const std::string& text) {
+  int names = 0;
+  return Json::parse(text, [&](int depth, Json::parse_event_t event, const Json&) {
+    names += event == Json::parse_event_t::key ? 1 : 0;
+    if (depth > 5 || names > 1000) throw InvalidInput("its description is too large");
+    return true;
+  });
+}
+
+/// Throws InvalidInput if no run can have saved this, the averages aside.
+void check(const Saved& saved) {
+  const Run& run = saved.run;
+  const Problem& problem = run.problem;
+  check(problem);
+  const double beta = problem.beta, temperature = run.temperature.value_or(0);
+  expect(run.temperature ? temperature > 0 && (1 / temperature == beta || temperature == 1 / beta)
+                         : !std::isfinite(1 / beta),
+         "--temperature");
+  expect(run.sweeps >= 0 && run.sweeps <= most_sweeps, "--sweeps");
+  expect(saved.sweeps >= 0 && saved.sweeps <= run.sweeps, "the number of sweeps");
+  const auto none_or_one_a_sample = [&](const std::vector<std::string>& files) {
+    return files.empty() || std::ssize(files) == problem.samples;
+  };
+  expect(none_or_one_a_sample(run.coupling_files), "--couplings");
+  expect(none_or_one_a_sample(run.outputs.couplings), "--write-couplings");
+  expect(
+      run.couplings_hash.size() == 16 && run.couplings_hash.find_first_not_of("0123456789abcdef") == std::string::npos,
+      "the couplings' hash");
+  expect(saved.result.seconds >= 0, "the number of seconds");
+  expect(saved.rows.has_value() == run.outputs.rows.has_value(), "the number of rows");
 }
 
 Json description(Saved saved, const std::filesystem::path& folder, const Simulation& simulation) {
@@ -163,6 +208,9 @@ Checkpoint::Checkpoint(std::string path) : path_(std::move(path)) {
   std::uint64_t found = 0;
   std::vector<char> part(1 << 16);
   const auto length = static_cast<std::size_t>(std::filesystem::file_size(path_));
+  if (length < sizeof preamble + sizeof found) {
+    refuse("damaged: it is too short");
+  }
   std::rewind(file_.get());
   for (std::size_t rest = length - sizeof found; rest > 0;) {
     const std::size_t bytes = std::min(rest, part.size());
@@ -171,7 +219,8 @@ Checkpoint::Checkpoint(std::string path) : path_(std::move(path)) {
     rest -= bytes;
   }
   read(&found, sizeof found);
-  if (found != checksum.value() || preamble.zero != 0 || preamble.description_bytes > length) {
+  if (found != checksum.value() || preamble.zero != 0 ||
+      preamble.description_bytes > length - sizeof preamble - sizeof found) {
     refuse("damaged: the checksum is not that of its content");
   }
 
@@ -179,34 +228,79 @@ Checkpoint::Checkpoint(std::string path) : path_(std::move(path)) {
   std::string text(preamble.description_bytes, '\0');
   read(text.data(), text.size());
   try {
-    const Json json = Json::parse(text);
+    const Json json = parsed(text);
+    const auto take = [&]<class T>(const char* name, T& value) { value = value_in<T>(json.at(name)).value(); };
     saved_ = saved_of(json.at("options"));
     saved_.run.for_each_file_name([&](std::string& name) { name = name_here(name, folder_of(path_)); });
-    saved_.stage = json.at("stage");
-    saved_.platform = json.at("platform");
-    saved_.run.couplings_hash = json.at("couplings_hash");
-    saved_.sweeps = json.at("sweeps");
-    saved_.result.seconds = json.at("seconds");
-    saved_.result.energy = json.at("energy");
-    saved_.result.magnetisation = json.at("magnetisation");
-    if (!json.at("rows").is_null()) {
-      saved_.rows = {json.at("rows").at("records"), json.at("rows").at("checksum")};
+    take("stage", saved_.stage);
+    take("platform", saved_.platform);
+    take("couplings_hash", saved_.run.couplings_hash);
+    take("sweeps", saved_.sweeps);
+    take("seconds", saved_.result.seconds);
+    take("energy", saved_.result.energy);
+    take("magnetisation", saved_.result.magnetisation);
+    if (const Json& rows = json.at("rows"); !rows.is_null()) {
+      saved_.rows = {value_in<std::int64_t>(rows.at("records")).value(),
+                     value_in<std::uint64_t>(rows.at("checksum")).value()};
     }
-    std::vector<double> row(row_width(saved_.run));
-    for (auto rows = json.at("averages").get<std::int64_t>(); rows > 0; --rows) {
-      read(row.data(), row.size() * sizeof(double));
-      saved_.result.averages.push_back(averages_of(row));
-    }
-    state_at_ = std::ftell(file_.get());
-    const Problem& problem = saved_.run.problem;
-    const std::int64_t words = json.at("stream_words").get<std::int64_t>() * groups(problem) * sites(problem);
-    if (state_at_ + (spins_of(problem) + 7) / 8 + words * 4 + 8 != static_cast<std::int64_t>(length)) {
-      refuse("not a checkpoint of spin_glass");
-    }
+    check(saved_);
+    read_averages(value_in<std::int64_t>(json.at("averages")).value(), static_cast<std::int64_t>(length));
+    check_state(value_in<int>(json.at("stream_words")).value(), static_cast<std::int64_t>(length));
   } catch (const Json::exception&) {
     refuse("not a checkpoint of spin_glass");
   } catch (const std::bad_optional_access&) {
     refuse("not a checkpoint of spin_glass");
+  } catch (const InvalidInput& wrong) {
+    refuse(std::string("not a checkpoint of spin_glass: ") + wrong.what());
+  }
+}
+
+void Checkpoint::read_averages(std::int64_t count, std::int64_t length) {
+  const Run& run = saved_.run;
+  const auto schedule = [&]() -> std::optional<Schedule> {
+    try {
+      return Schedule(run.measure, run.sweeps);
+    } catch (const InvalidInput&) {  // which repeats the rule, of any characters
+      return std::nullopt;
+    }
+  }();
+  expect(schedule.has_value(), "--measure");
+  std::vector<double> row(row_width(run));
+  const auto row_bytes = static_cast<std::int64_t>(row.size() * sizeof(double));
+  expect(count >= 0 && count <= (length - std::ftell(file_.get())) / row_bytes, "the number of averages");
+  // A run goes on from the last of its measuring times: they are all there, up to the last sweep. There, it may not
+  // have measured yet.
+  std::int64_t time = -1;
+  for (; count > 0; --count) {
+    expect(time < saved_.sweeps, "the number of averages");
+    time = schedule->after(time);
+    read(row.data(), row.size() * sizeof(double));
+    saved_.result.averages.push_back(averages_of(row, time));
+  }
+  expect(time <= saved_.sweeps && (time == run.sweeps || schedule->after(time) >= saved_.sweeps),
+         "the number of averages");
+  expect(!saved_.rows || saved_.rows->records >= std::ssize(saved_.result.averages), "the number of rows");
+}
+
+void Checkpoint::check_state(int words, std::int64_t length) {
+  const Problem& problem = saved_.run.problem;
+  state_at_ = std::ftell(file_.get());
+  expect(words == stream_words(problem.generator), "--generator");
+  // As many lattices as there are bytes for; then no product is an overflow.
+  expect(problem.samples * problem.replicas <= 8 * length / sites(problem), "the number of spins");
+  const std::int64_t spins = spins_of(problem), streams = words * groups(problem) * sites(problem);
+  expect(state_at_ + spins / 8 + streams * 4 + 8 == length, "the number of spins");
+  const auto& [seconds, hash, energy, magnetisation, averages] = saved_.result;
+  expect(energy >= -3 * spins && energy <= 3 * spins, "the energy");
+  expect(magnetisation >= -spins && magnetisation <= spins, "the magnetisation");
+  if (problem.generator != Generator::minstd) return;  // the words of others may be any
+  std::fseek(file_.get(), state_at_ + spins / 8, SEEK_SET);
+  std::vector<std::uint32_t> part(1 << 14);
+  for (std::int64_t rest = streams; rest > 0; rest -= std::ssize(part)) {
+    part.resize(std::min<std::size_t>(part.size(), static_cast<std::size_t>(rest)));
+    read(part.data(), part.size() * sizeof part[0]);
+    expect(std::ranges::all_of(part, [](std::uint32_t word) { return word >= 1 && word < Minstd::modulus; }),
+           "the state of a random stream");
   }
 }
 
@@ -218,7 +312,7 @@ void Checkpoint::restore(Simulation& simulation) {
   std::vector<std::uint8_t> bits(spins_at_once / 8);
   for (std::int64_t first = 0; first < std::ssize(state.spins); first += spins_at_once) {
     const std::int64_t count = std::min(spins_at_once, std::ssize(state.spins) - first);
-    read(bits.data(), (count + 7) / 8);
+    read(bits.data(), count / 8);
     for (std::int64_t i = 0; i < count; ++i) {
       state.spins[first + i] = bits[i / 8] >> i % 8 & 1 ? 1 : -1;
     }

@@ -46,7 +46,8 @@ struct Saved {
 
 /// Run and manner by the names of the program's options, as the description has them.
 nlohmann::ordered_json as_json(const Saved& saved);
-/// Throws nlohmann::json::exception or std::bad_optional_access if it is none.
+/// Each value is of its type; whether they go together, only Checkpoint sees. Throws nlohmann::json::exception,
+/// std::bad_optional_access or InvalidInput if they are none.
 Saved saved_of(const nlohmann::ordered_json& json);
 
 /// Writes one. Does not commit.
@@ -54,7 +55,9 @@ void write_checkpoint(OutputFile& file, const Saved& saved, const Simulation& si
 
 class Checkpoint {
  public:
-  /// Opens one and checks every byte. Throws InvalidInput if it is none, of another version, or damaged.
+  /// Opens one and checks every byte, and then that it is what a run can have saved: nothing that it says has to be
+  /// checked again, but for the device and how often to save, and whether couplings and files are there. Throws
+  /// InvalidInput if it is none, of another version, or damaged.
   explicit Checkpoint(std::string path);
 
   const Saved& saved() const { return saved_; }
@@ -63,6 +66,10 @@ class Checkpoint {
 
  private:
   void read(void* to, std::size_t bytes);
+  /// What follows the description: so many averages, then spins and streams of so many words, in a file of so many
+  /// bytes. Throws InvalidInput if that cannot be.
+  void read_averages(std::int64_t count, std::int64_t length);
+  void check_state(int words, std::int64_t length);
   [[noreturn]] void refuse(const std::string& why) const;
 
   std::string path_;

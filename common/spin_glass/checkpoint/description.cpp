@@ -1,8 +1,11 @@
 // What a checkpoint says in JSON, by the names of the program's options.
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "app/invalid_input.hpp"
 #include "app/text.hpp"
 #include "spin_glass/checkpoint/checkpoint.hpp"
+#include "spin_glass/checkpoint/json_value.hpp"
 
 namespace psflip::spin_glass {
 namespace {
@@ -70,18 +73,19 @@ Json value_of(const std::vector<std::string>& values) {
 
 template <class T>
 void read_value(const Json& json, T& value) {
-  value = json.get<T>();
+  value = value_in<T>(json).value();
 }
 template <Named T>
 void read_value(const Json& json, T& value) {
-  value = called<T>(json.get<std::string>()).value();
+  value = called<T>(value_in<std::string>(json).value()).value();
 }
 void read_value(const Json& json, std::string& bytes) {
-  const auto text = json.get<std::string>();
+  const auto text = value_in<std::string>(json).value();
   bytes.clear();
   for (std::size_t i = 0; i < text.size(); ++i) {
     const auto first = static_cast<unsigned char>(text[i]);
-    bytes += first < 0x80 || i + 1 == text.size() ? text[i] : static_cast<char>(first << 6 | (text[++i] & 0x3f));
+    if (first == 0 || first > 0xc3) throw InvalidInput("a text has characters that are no bytes");
+    bytes += first < 0x80 ? text[i] : static_cast<char>(first << 6 | (text[++i] & 0x3f));
   }
 }
 template <class T>
@@ -89,7 +93,17 @@ void read_value(const Json& json, std::optional<T>& value) {
   if (!json.is_null()) read_value(json, value.emplace());
 }
 void read_value(const Json& json, std::vector<std::string>& values) {
-  for (const Json& value : json) read_value(value, values.emplace_back());
+  for (const Json& value : json.get_ref<const Json::array_t&>()) read_value(value, values.emplace_back());
+}
+
+/// One of the field's values, if it is one.
+std::optional<std::string> launch_value(const LaunchField& field, const Json& json) {
+  if (const auto number = value_in<int>(json)) {
+    const bool fine = field.words.empty() && *number >= 1 && *number <= field.most;
+    return fine ? std::optional(std::to_string(*number)) : std::nullopt;
+  }
+  const auto word = value_in<std::string>(json);
+  return word && std::ranges::count(field.words, *word) > 0 ? word : std::nullopt;
 }
 
 }  // namespace
@@ -109,7 +123,7 @@ Saved saved_of(const Json& json) {
   for_each_field([&](const char* option, auto& field) { read_value(json.at(option), field); }, saved);
   for (const LaunchField& field : launch_fields()) {
     const Json value = json.value(field.option, Json());  // a checkpoint may be older than some options of the launch
-    if (!value.is_null()) saved.launch[field.name] = value.is_string() ? value.get<std::string>() : value.dump();
+    if (!value.is_null()) saved.launch[field.name] = launch_value(field, value).value();
   }
   return saved;
 }

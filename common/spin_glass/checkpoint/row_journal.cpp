@@ -28,13 +28,17 @@ RowJournal::RowJournal(std::string path, const Problem& problem, const Extent& e
     }
     checksum.add(part.data(), count * sizeof(std::int64_t));
   };
+  std::int64_t last = -1;
+  bool ascending = true;
   for (std::int64_t record = 0; record < extent.records; ++record) {
     read(1);
+    ascending = ascending && part[0] > last;
+    last = part[0];
     for (std::int64_t sample = 0; sample < samples; ++sample) {
       read(part.size());
     }
   }
-  if (checksum.value() != extent.checksum) {
+  if (checksum.value() != extent.checksum || !ascending) {
     throw InvalidInput(path_ + ": not the rows that the checkpoint goes with, or damaged");
   }
   checksum_ = checksum;

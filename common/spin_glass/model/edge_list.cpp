@@ -2,92 +2,16 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <cinttypes>
 #include <cstdio>
-#include <cstring>
-#include <memory>
 #include <optional>
 #include <string_view>
 
-#include "app/invalid_input.hpp"
 #include "app/text.hpp"
+#include "app/text_file.hpp"
 
 namespace psflip::spin_glass {
 namespace {
-
-/// As a message may show it: printable, short, in quotes.
-std::string quoted(std::string_view text) {
-  constexpr std::size_t most = 40;
-  std::string shown(text.substr(0, most));
-  std::replace_if(
-      shown.begin(), shown.end(), [](char c) { return c < ' ' || c > '~'; }, '?');
-  return '"' + shown + (text.size() > most ? "...\"" : "\"");
-}
-
-/// The words of a line, of which there are at most three; a fourth stands for all that follow.
-struct Words {
-  std::array<std::string_view, 4> word;
-  int count = 0;
-};
-
-Words split(std::string_view line) {
-  constexpr std::string_view blanks = " \t";
-  Words words;
-  while (words.count < 4) {
-    line.remove_prefix(std::min(line.find_first_not_of(blanks), line.size()));
-    if (line.empty()) {
-      break;
-    }
-    const std::size_t length = std::min(line.find_first_of(blanks), line.size());
-    words.word[words.count++] = line.substr(0, length);
-    line.remove_prefix(length);
-  }
-  return words;
-}
-
-/// The lines of a file, one after the other.
-class Lines {
- public:
-  explicit Lines(const std::string& path) : path_(path), file_(std::fopen(path.c_str(), "rb"), std::fclose) {
-    if (file_ == nullptr) {
-      throw InvalidInput(path_ + ": cannot be opened: " + std::strerror(errno));
-    }
-  }
-
-  /// The next line without its end; nothing at the end of the file. Valid until the next call.
-  std::optional<std::string_view> next() {
-    ++number_;
-    if (std::fgets(buffer_.data(), static_cast<int>(buffer_.size()), file_.get()) == nullptr) {
-      if (std::ferror(file_.get()) != 0) {
-        throw InvalidInput(path_ + ": cannot be read: " + std::strerror(errno));
-      }
-      return std::nullopt;
-    }
-    std::string_view line(buffer_.data());
-    if (line.ends_with('\n')) {
-      line.remove_suffix(1);
-    } else if (std::feof(file_.get()) == 0) {
-      refuse("no line of text, or longer than " + std::to_string(buffer_.size() - 2) + " characters");
-    }
-    if (line.ends_with('\r')) {
-      line.remove_suffix(1);
-    }
-    return line;
-  }
-
-  /// Refuses the file because of the last line that next() gave, or of another one.
-  [[noreturn]] void refuse(const std::string& what) const { refuse(number_, what); }
-  [[noreturn]] void refuse(std::int64_t line, const std::string& what) const {
-    throw InvalidInput(path_ + ": line " + std::to_string(line) + ": " + what);
-  }
-
- private:
-  const std::string path_;
-  std::unique_ptr<std::FILE, int (*)(std::FILE*)> file_;
-  std::array<char, 256> buffer_;
-  std::int64_t number_ = 0;
-};
 
 /// The bonds of a lattice by their numbers, 3 s + d.
 class Bonds {
@@ -129,7 +53,7 @@ struct Header {
   std::int64_t size, edges;
 };
 
-Header read_header(Lines& lines) {
+Header read_header(TextFile& lines) {
   const auto line = lines.next();
   if (!line) {
     lines.refuse("the file is empty; it begins with the numbers of sites and edges");
@@ -137,13 +61,13 @@ Header read_header(Lines& lines) {
   const Words words = split(*line);
   std::array<std::int64_t, 3> numbers{};
   bool fine = words.count == 2 || words.count == 3;
-  for (int i = 0; fine && i < words.count; ++i) {
+  for (std::size_t i = 0; fine && i < words.count; ++i) {
     const auto number = number_in<std::int64_t>(words.word[i]);
     fine = number.has_value();
     numbers[i] = number.value_or(0);
   }
   if (!fine) {
-    lines.refuse(quoted(*line) + " is not \"N M\", the numbers of sites and edges");
+    lines.refuse(in_quotes(*line) + " is not \"N M\", the numbers of sites and edges");
   }
   const auto [sites, edges, unused] = numbers;
   std::int64_t size = 1;
@@ -166,23 +90,23 @@ struct Edge {
   Coupling coupling;
 };
 
-Edge read_edge(const Lines& lines, std::string_view line, const Bonds& bonds) {
+Edge read_edge(const TextFile& lines, std::string_view line, const Bonds& bonds) {
   const Words words = split(line);
   if (words.count != 3) {
-    lines.refuse(quoted(line) + " is not \"i j J\", two sites and their coupling");
+    lines.refuse(in_quotes(line) + " is not \"i j J\", two sites and their coupling");
   }
   std::array<std::int64_t, 2> ends;
   for (int i = 0; i < 2; ++i) {
     const auto number = number_in<std::int64_t>(words.word[i]);
     if (!number || *number < 1 || *number > bonds.count() / 3) {
-      lines.refuse("there is no site " + quoted(words.word[i]) + ": allowed are 1 to " +
+      lines.refuse("there is no site " + in_quotes(words.word[i]) + ": allowed are 1 to " +
                    std::to_string(bonds.count() / 3));
     }
     ends[i] = *number - 1;
   }
   const auto coupling = number_in<std::int64_t>(words.word[2]);
   if (coupling != 1 && coupling != -1) {
-    lines.refuse("the coupling is " + quoted(words.word[2]) + ": allowed are 1 and -1");
+    lines.refuse("the coupling is " + in_quotes(words.word[2]) + ": allowed are 1 and -1");
   }
   const auto bond = bonds.between(ends[0], ends[1]);
   if (!bond) {
@@ -212,7 +136,7 @@ std::int64_t first_missing(std::vector<std::int64_t> packed) {
 }  // namespace
 
 Instance read_edge_list(const std::string& path) {
-  Lines lines(path);
+  TextFile lines(path);
   const Header header = read_header(lines);
   const Bonds bonds(header.size);
 

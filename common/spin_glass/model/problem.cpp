@@ -47,6 +47,21 @@ std::int64_t period(Generator generator) {
   }
 }
 
+std::optional<int> stream_words(Generator generator) {
+  switch (generator) {
+    case Generator::minstd:
+      return 1;
+    case Generator::parisi_rapuano:
+      return 61;
+    case Generator::mt19937:
+      return 624;
+    case Generator::philox:
+      return 0;
+    default:
+      return std::nullopt;
+  }
+}
+
 void check(const Problem& problem) {
   if (problem.size < smallest_size || problem.size > largest_size || problem.size % 2 != 0) {
     throw InvalidInput("--size is " + std::to_string(problem.size) + ": allowed are even numbers from " +

@@ -16,6 +16,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -47,6 +48,10 @@ inline constexpr std::array curand_generators{Generator::curand_xorwow, Generato
 
 /// How many numbers a stream gives before it repeats itself; what is more than 2^62 counts as 2^62.
 std::int64_t period(Generator generator);
+
+/// How many 32-bit words a stream's future depends on (engine/simulation.hpp has them); nothing for cuRAND's, whose
+/// streams cannot leave their engine.
+std::optional<int> stream_words(Generator generator);
 
 struct Problem {
   std::int64_t size = 16;                ///< L: even, 4 to largest_size

@@ -20,10 +20,13 @@ struct Outputs {
   std::vector<std::string> couplings{};       ///< --write-couplings: none, or one for each sample
 };
 
+inline constexpr std::int64_t most_sweeps =
+    100'000'000'000;  ///< so that their product with the replicas is no overflow
+
 struct Run {
   Problem problem{};
   std::optional<double> temperature{};        ///< as asked for, or 1 / beta; none for beta = 0
-  std::int64_t sweeps = 100;                  ///< 0 or more
+  std::int64_t sweeps = 100;                  ///< 0 to most_sweeps
   std::string measure = "end";                ///< the rule (schedule.hpp)
   std::vector<std::string> coupling_files{};  ///< the given couplings' origin, one a sample
   std::string couplings_hash{};               ///< 16 hexadecimal digits

@@ -16,7 +16,6 @@ namespace psflip::spin_glass {
 namespace {
 
 constexpr double default_temperature = 1.1;                 ///< about the critical one
-constexpr std::int64_t most_sweeps = 100'000'000'000;       ///< so that their product with the replicas is no overflow
 constexpr std::int64_t most_samples_or_replicas = 1 << 24;  ///< as check() has it
 
 using AllCouplings = std::vector<std::vector<Coupling>>;  // [sample][3 s + d]

@@ -23,11 +23,11 @@
 #include "spin_glass/model/averages.hpp"
 #include "spin_glass/model/observables.hpp"
 #include "spin_glass/model/run.hpp"
+#include "spin_glass/model/schedule.hpp"
 #include "spin_glass/run/options.hpp"
 #include "spin_glass/run/report.hpp"
 #include "spin_glass/run/result_table.hpp"
 #include "spin_glass/run/run_files.hpp"
-#include "spin_glass/run/schedule.hpp"
 #include "spin_glass/run/simulate.hpp"
 
 namespace psflip::spin_glass {

@@ -3,8 +3,8 @@
 #include "spin_glass/checkpoint/checkpointer.hpp"
 #include "spin_glass/engine/simulation.hpp"
 #include "spin_glass/model/run.hpp"
+#include "spin_glass/model/schedule.hpp"
 #include "spin_glass/run/run_files.hpp"
-#include "spin_glass/run/schedule.hpp"
 
 namespace psflip::spin_glass {
 

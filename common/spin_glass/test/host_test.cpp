@@ -11,6 +11,7 @@
 #include <fstream>
 #include <iterator>
 #include <limits>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <random>
@@ -29,10 +30,10 @@
 #include "spin_glass/model/disorder.hpp"
 #include "spin_glass/model/edge_list.hpp"
 #include "spin_glass/model/observables.hpp"
+#include "spin_glass/model/schedule.hpp"
 #include "spin_glass/run/options.hpp"
 #include "spin_glass/run/result_table.hpp"
 #include "spin_glass/run/run_files.hpp"
-#include "spin_glass/run/schedule.hpp"
 
 namespace psflip::spin_glass {
 namespace {
@@ -250,8 +251,9 @@ TEST_F(FilesTest, ReturnsWhatWasWritten) {
 TEST_F(FilesTest, RefusesHeadersThatAreNoLattice) {
   EXPECT_THAT(refused(""), HasSubstr("line 1: the file is empty"));
   EXPECT_THAT(refused("\n"), HasSubstr("line 1: \"\" is not \"N M\""));
-  for (const char* header : {"64", "64 192 0 0", "x 192", "64 x", "64 192 x", "64.0 192", "hello", "# 64 192",
-                             "99999999999999999999 192", "64 99999999999999999999"}) {
+  for (const char* header :
+       {"64", "64 192 0 0", "x 192", "64 x", "64 192 x", "64.0 192", "hello", "# 64 192", "064 192", "64 +192",
+        "64 192 -0", "99999999999999999999 192", "64 99999999999999999999"}) {
     EXPECT_THAT(refused(std::string(header) + "\n"), HasSubstr("line 1: \"" + std::string(header) + "\" is not"));
   }
   // Odd, too small, no cubes, negative, too large; 1628^3 and 2^63 - 1 must not be allocated first.
@@ -278,6 +280,7 @@ TEST_F(FilesTest, RefusesLinesThatAreNoEdges) {
       {"1 65 1", "there is no site \"65\""},
       {"-1 2 1", "there is no site \"-1\""},
       {"1.0 2 1", "there is no site \"1.0\""},
+      {"01 2 1", "there is no site \"01\""},
       {"99999999999999999999 2 1", "there is no site \"99999999999999999999\""},
       {"1 2 0", "the coupling is \"0\": allowed are 1 and -1"},
       {"1 2 2", "the coupling is \"2\""},
@@ -290,7 +293,7 @@ TEST_F(FilesTest, RefusesLinesThatAreNoEdges) {
       {"4 5 1", "the sites 4 and 5 are no neighbours"},  // the end of a row and the beginning of the next
       {"1 64 1", "the sites 1 and 64 are no neighbours"},
       {"1 2 1\x01", "the coupling is \"1?\""},
-      {std::string(300, '1'), "no line of text, or longer"},
+      {std::string(1025, '1'), "no line of text, or longer"},
       {std::string("1 2 1\0", 6), "no line of text"},
   };
   for (const auto& [line, complaint] : wrong) {
@@ -390,7 +393,7 @@ class Still : public Simulation, public Resumable {
     }
     streams_.assign(words_, std::vector<std::uint32_t>(groups(problem_) * sites(problem_)));
     for (std::vector<std::uint32_t>& word : streams_) {
-      std::generate(word.begin(), word.end(), std::mt19937(static_cast<unsigned>(&word - streams_.data())));
+      std::generate(word.begin(), word.end(), std::minstd_rand0(static_cast<unsigned>(1 + (&word - streams_.data()))));
     }
   }
   double advance(std::int64_t half_sweeps) override {
@@ -417,22 +420,26 @@ class Still : public Simulation, public Resumable {
 };
 
 Saved run_of(const Problem& problem) {
-  Run run{problem, 1 / problem.beta, 1000, "log", {}, "0123456789abcdef"};
+  Run run{problem, 1 / problem.beta, 1000, "every:16", {}, "0123456789abcdef"};
   return {.run = run, .stage = "stage", .platform = "cpu"};
 }
 
 void write_file(const std::string& path, const std::string& bytes) { std::ofstream(path, std::ios::binary) << bytes; }
 
 TEST_F(FilesTest, CheckpointsBringEverythingBack) {
-  for (const auto& [samples, replicas, words] : {std::tuple{1, 1, 0}, {3, 3, 1}, {5, 2, 61}}) {
+  for (const auto& [samples, replicas, generator] :
+       {std::tuple{1, 1, Generator::philox}, {3, 3, Generator::minstd}, {5, 2, Generator::parisi_rapuano}}) {
     Problem problem{.size = 6, .beta = 0.1 + 0.2, .samples = samples, .replicas = replicas, .samples_per_stream = 2};
+    problem.generator = generator;
+    const int words = stream_words(generator).value();
     Still simulation(problem, words);
     Saved saved = run_of(problem);
     saved.sweeps = 17;
+    saved.rows = RowJournal::Extent{12, ~std::uint64_t{0}};
     saved.run.outputs.rows = "/tmp/\xff\x80\xc3\xa4\n\"x.csv";  // not UTF-8
-    saved.run.coupling_files = {"a", "\xfe"};
+    saved.run.coupling_files = std::vector<std::string>(samples, "a\xfe");
     saved.result.seconds = 1.0 / 3;
-    saved.result.energy = -123456789012345;
+    saved.result.energy = -123;
     saved.result.magnetisation = 7;
     saved.result.averages = {{0, {}}, {16, {Average{0.1, 1e-300}, Average{-1, std::nullopt}}}};
     if (samples == 3) {
@@ -441,7 +448,6 @@ TEST_F(FilesTest, CheckpointsBringEverythingBack) {
         at.correlations = Correlations{{{1, 0}, {0.5, 0.1}, {0.25, std::nullopt}, {-0.125, 0.2}}, std::nullopt};
       }
       saved.result.averages[1].correlations->xi_12 = Average{1.5, 0.25};
-      saved.rows = RowJournal::Extent{12, ~std::uint64_t{0}};
     }
     OutputFile file(path("c"));
     write_checkpoint(file, saved, simulation);
@@ -484,7 +490,7 @@ TEST_F(FilesTest, DamagedCheckpointsAreRefused) {
   const Problem problem{.size = 4, .samples = 1, .replicas = 1};
   OutputFile file(path("c"));
   Saved saved = run_of(problem);
-  saved.result.averages = {{1, {Average{0.1, 0.2}}}};
+  saved.result.averages = {{0, {Average{0.1, 0.2}}}};
   write_checkpoint(file, saved, Still(problem, 1));
   file.commit();
   const std::string good = content(path("c"));
@@ -518,6 +524,161 @@ TEST_F(FilesTest, DamagedCheckpointsAreRefused) {
   EXPECT_THAT(refused(newer), HasSubstr("a checkpoint of version 2; this program has version 1"));
   EXPECT_THAT(refusal([&] { Checkpoint(path("none")); }), HasSubstr("cannot be opened: No such file"));
   EXPECT_THAT(refusal([&] { Checkpoint c(folder_); }), HasSubstr("a checkpoint is a regular file"));
+}
+
+/// A checkpoint with another description, or other bytes after it, and the checksum that goes with them.
+struct Crafted {
+  nlohmann::ordered_json json;
+  std::string text{}, rest;  ///< the text is the description, if it is not empty
+
+  explicit Crafted(const std::string& bytes) {
+    const auto length = static_cast<std::size_t>(static_cast<unsigned char>(bytes[16])) |
+                        static_cast<std::size_t>(static_cast<unsigned char>(bytes[17])) << 8;
+    json = nlohmann::ordered_json::parse(bytes.substr(24, length));
+    rest = bytes.substr(24 + length, bytes.size() - 32 - length);
+  }
+  std::string bytes() const {
+    const std::string description = text.empty() ? json.dump() : text;
+    const std::uint64_t length = description.size();
+    std::string result = "psFlip3D" + std::string("\1\0\0\0\0\0\0\0", 8) + in_memory(length) + description + rest;
+    Checksum sum;
+    sum.add(result.data(), result.size());
+    return result + in_memory(sum.value());
+  }
+  template <class T>
+  static std::string in_memory(const T& value) {
+    return {reinterpret_cast<const char*>(&value), sizeof value};
+  }
+  template <class T>
+  void put(std::size_t place, const T& value) {
+    rest.replace(place, sizeof value, in_memory(value));
+  }
+};
+
+TEST_F(FilesTest, CraftedCheckpointsAreRefused) {
+  const Problem problem{.size = 4, .samples = 2, .replicas = 1, .samples_per_stream = 1};
+  Saved saved = run_of(problem);
+  saved.sweeps = 17;
+  saved.rows = RowJournal::Extent{2, 0};
+  saved.run.outputs.rows = "/tmp/rows.csv";
+  saved.run.outputs.correlations = "/tmp/c.csv";
+  const AveragesAt first{0, {Average{0.1, 0.2}}, Correlations{{{1, 0}, {0.5, 0.1}, {0.25, 0}}, std::nullopt}};
+  AveragesAt second = first;
+  second.sweep = 16;
+  saved.result.averages = {first, second};
+  OutputFile file(path("c"));
+  write_checkpoint(file, saved, Still(problem, 1));
+  file.commit();
+  const Crafted good(content(path("c")));
+  const auto refused = [&](const auto& change) {
+    Crafted crafted = good;
+    change(crafted);
+    write_file(path("d"), crafted.bytes());
+    return refusal([&] { Checkpoint(path("d")); });
+  };
+  EXPECT_EQ(refused([](Crafted&) {}), "accepted");
+  const std::string none = path("d") + ": not a checkpoint of spin_glass";
+
+  // Every field: gone, of another type, or a value that it cannot have.
+  using Json = nlohmann::ordered_json;
+  const std::uint64_t huge = ~std::uint64_t{0};
+  const std::map<std::string, std::vector<Json>> wrong = {
+      {"--size", {0, 1, 2, 7, -4, 1626, 4.0, 1e300, true, "4", huge}},
+      {"--samples", {0, -1, 1, 3, 1 << 24, (1 << 24) + 1, 1.5, huge}},
+      {"--replicas", {0, -1, 2, 1 << 24, std::int64_t{1} << 62}},
+      {"--samples-per-stream", {0, -1, 2, (1 << 24) + 1, "1"}},
+      {"--generator", {"curand-xorwow", "mt19937", "philox", "MINSTD", "", 0, 7}},
+      {"--seed", {-1, 1.5, "42"}},
+      {"--start", {"down", 1, 2}},
+      {"--measure", {"end", "log", "every:0", "every:016", "every:15", "\n", 16}},
+      {"--temperature", {0, -1.0, 2, "1", nullptr}},
+      {"--beta", {-1, 2, 1e308, "1", nullptr}},
+      {"--ferromagnetic-fraction", {-0.1, 1.1, "0.5", nullptr}},
+      {"--couplings", {{"a"}, {"a", "b", "c"}, {1, 2}, {"a", "\u20ac"}, "ab", Json::object(), nullptr}},
+      {"--sweeps", {-1, 16, 100'000'000'001, huge, 1e3, 1.0}},
+      {"--write-couplings", {{"a"}, {"a", {"b"}}, {nullptr, nullptr}}},
+      {"--output", {1, false, std::string("a\0b", 3), "\u20ac", nullptr}},
+      {"--averages", {1, Json::array()}},
+      {"--correlations", {1, nullptr}},
+      {"--json", {0, 1, "true", nullptr}},
+      {"--checkpoint-every", {10, true}},
+      {"--device", {0}},
+      {"--indexing", {"diagonal", "auto", 1, Json::array()}},
+      {"--kernel", {"", "Wide", Json::object()}},
+      {"--threads", {0, -1, 1025, 1.5, 64.0, "64", huge, true}},
+      {"--cluster", {17}},
+      {"--samples-per-word", {std::int64_t{1} << 32, {1}}},
+      {"program", {}},
+      {"stage", {1}},
+      {"platform", {nullptr}},
+      {"options", {1, "text", Json::array(), nullptr}},
+      {"couplings_hash", {"0123456789abcde", "0123456789abcdeF", "\n123456789abcdef", 5}},
+      {"sweeps", {-1, 15, 1001, 17.0, 1e300, huge, "17"}},
+      {"seconds", {-1, "1", nullptr}},
+      {"energy", {-385, 385, 0.5, huge}},
+      {"magnetisation", {-129, 129, std::int64_t{1} << 62}},
+      {"averages", {-1, 0, 1, 3, 1e300, 2.5, huge, std::int64_t{1} << 60}},
+      {"stream_words", {-1, 0, 2, 624, 1.0, std::int64_t{1} << 62}},
+      {"rows",
+       {1,
+        "2",
+        Json::object(),
+        {{"records", 1}, {"checksum", 0}},
+        {{"records", 2}, {"checksum", -1}},
+        {{"records", 2.0}, {"checksum", 0}},
+        {{"records", -1}, {"checksum", 0}},
+        nullptr}},
+  };
+  for (const auto& [name, values] : wrong) {
+    const auto holder = [&](Crafted& crafted) -> Json& {
+      return name.starts_with("--") ? crafted.json["options"] : crafted.json;
+    };
+    for (const Json& value : values) {
+      const std::string message = refused([&](Crafted& crafted) { holder(crafted)[name] = value; });
+      EXPECT_THAT(message, testing::StartsWith(none)) << name << " is " << value;
+      EXPECT_THAT(message, testing::Not(HasSubstr("\n"))) << name << " is " << value;
+    }
+    const bool may_be_missing = name == "--indexing" || name == "--kernel" || name == "--threads" ||
+                                name == "--cluster" || name == "--samples-per-word" || name == "program";
+    EXPECT_EQ(refused([&](Crafted& crafted) { holder(crafted).erase(name); }), may_be_missing ? "accepted" : none);
+  }
+  for (const auto& item : good.json["options"].items())  // none was forgotten
+    EXPECT_TRUE(item.value().is_null() || wrong.contains(item.key())) << item.key();
+  for (const auto& item : good.json.items()) EXPECT_TRUE(wrong.contains(item.key())) << item.key();
+
+  for (const std::string& text : {std::string("[]"), std::string("{}"), std::string("{"), std::string("\"\xff\""),
+                                  "{\"options\": " + std::string(100000, '[') + std::string(100000, ']') + "}",
+                                  good.json.dump() + "x", std::string("{\"sweeps\": 1e999}")})
+    EXPECT_THAT(refused([&](Crafted& crafted) { crafted.text = text; }), testing::StartsWith(none));
+  std::string many = "{";
+  for (int i = 0; i < 100000; ++i) many += "\"" + std::to_string(i) + "\":0,";
+  EXPECT_THAT(refused([&](Crafted& crafted) { crafted.text = many + "\"x\":0}"; }), HasSubstr("too large"));
+
+  // What follows the description: two rows of sweep, 5 averages, xi_12 and 3 C4; 128 spins; 128 words.
+  constexpr std::size_t row = 8 * (1 + 2 * 9), words = 2 * row + 16;
+  const double infinite = std::numeric_limits<double>::infinity(), nan = std::nan("");
+  for (const double sweep : {-1.0, 0.5, 1.0, 1e300, infinite, nan})
+    EXPECT_THAT(refused([&](Crafted& crafted) { crafted.put(0, sweep); }), HasSubstr("the sweep of an average"));
+  EXPECT_THAT(refused([&](Crafted& crafted) { crafted.put(row, 0.0); }), HasSubstr("the sweep of an average"));
+  EXPECT_THAT(refused([&](Crafted& crafted) { crafted.put(8, infinite); }), HasSubstr("an average"));
+  EXPECT_THAT(refused([&](Crafted& crafted) { crafted.put(8, nan); }), HasSubstr("an average"));  // with an error
+  for (const double error : {-0.1, infinite})
+    EXPECT_THAT(refused([&](Crafted& crafted) { crafted.put(row + 16, error); }), HasSubstr("an average"));
+  EXPECT_THAT(refused([&](Crafted& crafted) { crafted.put(8 * 13, nan), crafted.put(8 * 14, nan); }), none);  // C4(0)
+  for (const std::size_t word : {std::size_t{0}, std::size_t{127}})
+    for (const std::uint32_t state : {0U, 0x7fffffffU, 0x80000001U})
+      EXPECT_THAT(refused([&](Crafted& crafted) { crafted.put(words + 4 * word, state); }),
+                  HasSubstr("the state of a random stream"));
+  EXPECT_THAT(refused([&](Crafted& crafted) { crafted.rest += "xxxx"; }), HasSubstr("the number of spins"));
+  EXPECT_THAT(refused([&](Crafted& crafted) { crafted.rest.pop_back(); }), HasSubstr("the number of spins"));
+  EXPECT_THAT(refused([&](Crafted& crafted) { crafted.rest.clear(); }), HasSubstr("the number of averages"));
+  std::string longer_description = good.bytes();
+  longer_description.replace(16, 8, Crafted::in_memory(longer_description.size() - 31));
+  Checksum sum;
+  sum.add(longer_description.data(), longer_description.size() - 8);
+  longer_description.replace(longer_description.size() - 8, 8, Crafted::in_memory(sum.value()));
+  write_file(path("d"), longer_description);
+  EXPECT_THAT(refusal([&] { Checkpoint(path("d")); }), HasSubstr("damaged"));
 }
 
 TEST_F(FilesTest, JournalsBringBackTheRowsOfTheirExtent) {
@@ -572,6 +733,12 @@ TEST_F(FilesTest, JournalsBringBackTheRowsOfTheirExtent) {
   write_file(path("r"), bad);
   EXPECT_THAT(refusal([&] { reopen(extent); }), HasSubstr("or damaged"));
   EXPECT_EQ(content(path("r")), bad);
+  bad = all;  // the first time measured twice
+  std::copy_n(all.begin(), 8, bad.begin() + static_cast<std::ptrdiff_t>(all.size() / 3));
+  write_file(path("r"), bad);
+  Checksum sum;
+  sum.add(bad.data(), 2 * bad.size() / 3);
+  EXPECT_THAT(refusal([&] { reopen({2, sum.value()}); }), HasSubstr("or damaged"));
   std::filesystem::remove(path("r"));
   EXPECT_THAT(refusal([&] { reopen(extent); }), HasSubstr("cannot be opened"));
   EXPECT_TRUE(reopen({}).empty());
@@ -589,12 +756,13 @@ TEST_F(FilesTest, CheckpointsAreTakenWhenTheyAreDue) {
   EXPECT_FALSE(by_sweeps.is_due(9));
   EXPECT_TRUE(by_sweeps.is_due(10));
   simulation.advance(20);
-  by_sweeps.save(simulation, {});
+  by_sweeps.save(simulation, {.averages = {{0, {}}}});
   EXPECT_FALSE(by_sweeps.is_due(10));
   EXPECT_EQ(Checkpoint(path("c")).saved().sweeps, 10);
   EXPECT_THAT(refusal([&] { Checkpointer(path("c"), false); }), HasSubstr("another program is writing it"));
   EXPECT_THAT(refusal([&] { Checkpointer(path("c"), true); }), HasSubstr("another program is writing it"));
-  for (const char* every : {"", "0", "-1", "1.5", "10s", "m", "10 m", "10mm", "9999999999", "0m", "1d", "10M"}) {
+  for (const char* every :
+       {"", "0", "-1", "1.5", "10s", "m", "10 m", "10mm", "007", "010m", "9999999999", "0m", "1d", "10M"}) {
     EXPECT_THAT(refusal([&] { by_sweeps.set_interval(every); }), HasSubstr("--checkpoint-every is")) << every;
   }
   by_sweeps.set_interval("1m");
@@ -632,7 +800,7 @@ TEST(OptionsOfAResumedRun, MayNotMakeItAnother) {
               HasSubstr("--ferromagnetic-fraction is 0.6"));
   EXPECT_THAT(refused([](Options& o) { o.couplings = {"x"}; }), HasSubstr("--couplings is x"));
   EXPECT_THAT(refused([](Options& o) { o.measure = "end"; }),
-              HasSubstr("--measure is end: the run to be resumed has log"));
+              HasSubstr("--measure is end: the run to be resumed has every:16"));
   EXPECT_THAT(refused([](Options& o) { o.outputs.rows = "x.csv"; }), HasSubstr("--output is x.csv"));
   EXPECT_THAT(refused([](Options& o) { o.outputs.correlations = "x.csv"; }), HasSubstr("--correlations is x.csv"));
   EXPECT_THAT(refused([](Options& o) { o.checkpoint = "d"; }), HasSubstr("--checkpoint is d"));
@@ -641,7 +809,7 @@ TEST(OptionsOfAResumedRun, MayNotMakeItAnother) {
   same.size = 6;
   same.temperature = 2;
   same.seed = 7;
-  same.measure = "log";
+  same.measure = "every:16";
   same.checkpoint = "./c";
   EXPECT_TRUE(same_run(make_run(same, &saved), saved));
   Options more = alone;

@@ -6,6 +6,7 @@ program_test.py <path of spin_glass>
 import csv
 import functools
 import json
+import math
 import os
 import pty
 import random
@@ -13,6 +14,7 @@ import re
 import resource
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import time
@@ -78,7 +80,18 @@ class Refusals(programs.Refusing):
         for option in ("--samples", "--replicas", "--samples-per-stream"):
             for number in (0, -1, "1.5", 1 << 25, "010"):
                 self.assert_refused(option, number, names=option)
-        for rule in ("sometimes", "every:0", "every:-1", "every:1.5", "every:", "log:0", "log:", "log:1001"):
+        for rule in (
+            "sometimes",
+            "every:0",
+            "every:010",
+            "log:01",
+            "every:-1",
+            "every:1.5",
+            "every:",
+            "log:0",
+            "log:",
+            "log:1001",
+        ):
             self.assert_refused("--measure", rule, names=rule)
 
     @of_the_program
@@ -611,6 +624,57 @@ class LongRuns(programs.InFolder):
         (self.folder / "c.rows").write_bytes(rows + b"what a killed run added")
         self.succeed("--resume", "c")
         self.assertEqual((self.folder / "c.rows").read_bytes(), rows)
+
+    @of_the_program
+    def test_crafted(self):
+        """A description that no run has, with the right checksum. host_test.cpp knows more ways to be wrong."""
+        self.succeed(*"--size 4 --samples 2 --output a.csv --correlations b.csv --measure log --checkpoint c".split())
+        good = (self.folder / "c").read_bytes()
+        (length,) = struct.unpack("<Q", good[16:24])
+        description, rest = json.loads(good[24 : 24 + length]), good[24 + length : -8]
+
+        def craft(description, rest):
+            text = json.dumps(description, separators=(",", ":")).encode()
+            content = good[:16] + struct.pack("<Q", len(text)) + text + rest
+            checksum = 0xCBF29CE484222325
+            for byte in content:
+                checksum = (checksum ^ byte) * 0x100000001B3 % 2**64
+            (self.folder / "c").write_bytes(content + struct.pack("<Q", checksum))
+
+        options = description["options"]
+        for wrong in (
+            {"options": options | {"--samples-per-stream": 0}},
+            {"options": options | {"--samples": 1e300}},
+            {"options": options | {"--size": -4}},
+            {"options": options | {"--replicas": 2**62}},
+            {"options": options | {"--generator": "curand-philox"}},
+            {"options": options | {"--generator": 6}},
+            {"options": options | {"--start": 2}},
+            {"options": options | {"--kernel": 5}},
+            {"options": options | {"--kernel": "x\ny"}},
+            {"options": options | {"--threads": 10**30}},
+            {"options": options | {"--measure": "every:0"}},
+            {"options": options | {"--temperature": None}},
+            {"sweeps": -1},
+            {"sweeps": 101},
+            {"averages": 0},
+            {"averages": 2**60},
+            {"averages": 1e300},
+            {"stream_words": 2**60},
+            {"couplings_hash": "x\ny"},
+            {"rows": {"records": 2**62, "checksum": 1.5}},
+            {"rows": None},
+        ):
+            with self.subTest(wrong):
+                craft(description | wrong, rest)
+                self.refused("--resume", "c", names="c: not a checkpoint of spin_glass")
+        for row in (struct.pack("<d", math.nan), struct.pack("<2d", 0, math.inf)):
+            craft(description, row + rest[len(row) :])
+            self.refused("--resume", "c", names="average")
+        craft(description, rest[:-4] + bytes(4))
+        self.refused("--resume", "c", names="the state of a random stream")
+        craft(description, rest)
+        self.succeed("--resume", "c", "--sweeps", 200)
 
     @of_the_program
     def test_contradictions(self):

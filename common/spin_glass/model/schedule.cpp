@@ -1,4 +1,4 @@
-#include "spin_glass/run/schedule.hpp"
+#include "spin_glass/model/schedule.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,0 +1,66 @@
+// Checkpoints, behind their checksum: what is read is a run that an engine can be put into, saved and read again.
+//
+// An input is a description, a zero byte, and what follows it in the file, up to the checksum; the rest is added here.
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "app/state_hash.hpp"
+#include "fuzz/target.hpp"
+#include "spin_glass/checkpoint/checkpoint.hpp"
+
+using namespace psflip;
+using namespace psflip::spin_glass;
+
+namespace {
+
+std::string in_memory(std::uint64_t value) { return {reinterpret_cast<const char*>(&value), sizeof value}; }
+
+std::string checkpoint_of(std::string_view input) {
+  const std::string_view description = input.substr(0, input.find('\0'));
+  input.remove_prefix(std::min(description.size() + 1, input.size()));
+  std::string bytes = "psFlip3D" + in_memory(1) + in_memory(description.size());  // the version, and 0
+  bytes.append(description).append(input);
+  Checksum checksum;
+  checksum.add(bytes.data(), bytes.size());
+  return bytes + in_memory(checksum.value());
+}
+
+/// The bytes of spins and streams, and the checksum.
+std::string end_of(const std::string& path, std::size_t bytes) {
+  std::string content(std::filesystem::file_size(path), '\0');
+  std::FILE* const file = std::fopen(path.c_str(), "rb");
+  fuzz::expect(std::fread(content.data(), 1, content.size(), file) == content.size(), "a file that can be read");
+  std::fclose(file);
+  return content.substr(content.size() - bytes - 8, bytes);
+}
+
+bool same(const AveragesAt& one, const AveragesAt& other) {
+  return one.sweep == other.sweep && one.averages == other.averages && one.correlations == other.correlations;
+}
+
+}  // namespace
+
+int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  static fuzz::MemoryFile file;
+  file.set(checkpoint_of({reinterpret_cast<const char*>(data), size}));
+  auto checkpoint = fuzz::accepted(file, [](const std::string& path) { return Checkpoint(path); });
+  if (!checkpoint) return 0;
+  const Saved saved = checkpoint->saved();
+  const Problem& problem = saved.run.problem;
+  fuzz::expect(as_json(saved_of(as_json(saved))) == as_json(saved), "a description can be written and read back");
+  const std::int64_t spins = problem.samples * problem.replicas * sites(problem);
+  if (spins > 1 << 13) return 0;
+  const auto simulation = reference::make_simulation(problem, {});
+  checkpoint->restore(*simulation);
+  fuzz::expect(simulation->half_sweeps() == 2 * saved.sweeps, "as many sweeps");
+  const fuzz::Written again([&](OutputFile& to) { write_checkpoint(to, saved, *simulation); });
+  const Checkpoint back(again.path());
+  const Saved& then = back.saved();
+  fuzz::expect(as_json(then) == as_json(saved), "the same description");
+  fuzz::expect(then.sweeps == saved.sweeps && then.rows == saved.rows && then.stage == saved.stage, "the same run");
+  fuzz::expect(std::ranges::equal(then.result.averages, saved.result.averages, same), "the same averages");
+  const auto state = static_cast<std::size_t>(spins / 8 + 4 * stream_words(problem.generator).value() *
+                                                              groups(problem) * sites(problem));
+  fuzz::expect(end_of(again.path(), state) == end_of(file.path(), state), "the same spins and streams");
+  return 0;
+}
