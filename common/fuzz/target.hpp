@@ -14,6 +14,7 @@
 #include <span>
 #include <string>
 
+#include "app/file_names.hpp"
 #include "app/invalid_input.hpp"
 #include "app/output_file.hpp"
 
@@ -53,7 +54,7 @@ class Written {
     write(file_);
     file_.flush();
   }
-  std::string path() const { return file_.path() + ".psflip.part"; }
+  std::string path() const { return part_of(file_.path()); }
 
  private:
   OutputFile file_;

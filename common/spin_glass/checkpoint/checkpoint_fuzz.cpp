@@ -34,6 +34,12 @@ std::string end_of(const std::string& path, std::size_t bytes) {
   return content.substr(content.size() - bytes - 8, bytes);
 }
 
+/// Without names of files, which are others in another folder.
+nlohmann::ordered_json nameless(Saved saved) {
+  saved.run.for_each_file_name([](std::string& name) { name.clear(); });
+  return as_json(saved);
+}
+
 bool same(const AveragesAt& one, const AveragesAt& other) {
   return one.sweep == other.sweep && one.averages == other.averages && one.correlations == other.correlations;
 }
@@ -56,7 +62,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const fuzz::Written again([&](OutputFile& to) { write_checkpoint(to, saved, *simulation); });
   const Checkpoint back(again.path());
   const Saved& then = back.saved();
-  fuzz::expect(as_json(then) == as_json(saved), "the same description");
+  fuzz::expect(nameless(then) == nameless(saved), "the same description");
   fuzz::expect(then.sweeps == saved.sweeps && then.rows == saved.rows && then.stage == saved.stage, "the same run");
   fuzz::expect(std::ranges::equal(then.result.averages, saved.result.averages, same), "the same averages");
   const auto state = static_cast<std::size_t>(spins / 8 + 4 * stream_words(problem.generator).value() *
