@@ -20,8 +20,8 @@ struct Settings {
   std::size_t memory_bytes = 0;  ///< PSFLIP_CPU_MEMORY: bytes of a device; default: half the host's memory
 };
 
-/// Read once, at the first call. A value that makes no sense ends the program before main(), with one line and exit code
-/// 2.
+/// Read once, at the first call. A value that makes no sense ends the program before main(), with one line and exit
+/// code 2.
 const Settings& settings();
 
 }  // namespace cuda_on_cpu
