@@ -252,6 +252,7 @@ class Refusals(InFolder):
             (GENERAL + "2 2 2\n1 1 1\n2 2 0\n", "(2, 2) is zero"),
             (GENERAL + "2 2 2\n1 1 1\n2 2 nan\n", "finite"),
             (GENERAL + "3000000000 3000000000 1\n1 1 1\n", "2147483647"),
+            (GENERAL + "1 1 1\n1 1 1e-308\n", "too large"),  # a result would be no number
             ("%%MatrixMarket matrix coordinate complex general\n1 1 1\n1 1 1 0\n", "complex"),
         ):
             self.assert_refused("--matrix", self.file("a.mtx", content), names=names)

@@ -13,6 +13,7 @@
 namespace psflip::linear {
 namespace {
 
+constexpr double too_large = 1e150;  // squares are summed
 constexpr std::int64_t most_rows = std::numeric_limits<std::int32_t>::max();
 
 void add(Csr& matrix, std::int64_t column, double value) {
@@ -134,15 +135,15 @@ Scaled scaled(const System& system) {
     for (std::int64_t k = a.begin[i]; k < a.begin[i + 1]; ++k) {
       const double value = -a.value[k] / diagonal;
       if (a.column[k] == i || value == 0) continue;
-      if (!std::isfinite(value))
+      if (!(std::abs(value) < too_large))
         throw InvalidInput("the matrix's entry " + entry(i, a.column[k]) + " divided by the diagonal is too large");
       add(result.h, a.column[k], value);
     }
     end_row(result.h);
     const double b = system.b[i] / diagonal;
-    if (!std::isfinite(b))
+    if (!(std::abs(b) < too_large))
       throw InvalidInput("entry " + std::to_string(i + 1) + " of the right-hand side, divided by the diagonal, is " +
-                         "not a finite number");
+                         "not a number or too large");
     zero = zero && b == 0;
     result.b.push_back(b);
   }
