@@ -155,6 +155,13 @@ class Refusals(OnRanks):
         self.assert_refused(3, "--size", 4, "--output", "a.csv", part=part)
         self.assert_refused(2, "--transport", "pigeon", part="pigeon")
 
+    def test_settings(self):
+        """Every rank has them, and one says it."""
+        if self.result(1, "--size", 4)["device"]["platform"] != "cpu":
+            self.skipTest("they are of the CPU path")
+        words = [MPIRUN, "-q", "-n", 2, "-x", "PSFLIP_GUARD=on", programs.PROGRAM, "--size", 4, "--output", "a.csv"]
+        self.assert_one_line(self.end(self.start_words(words)), "PSFLIP_GUARD is 'on'")
+
     def test_outputs(self):
         self.assert_refused(2, "--size", 4, "--output", "missing/a.csv", part="missing/a.csv")
         self.assert_refused(

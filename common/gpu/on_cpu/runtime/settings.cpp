@@ -15,9 +15,13 @@
 namespace cuda_on_cpu {
 namespace {
 
+/// Ranks that Open MPI started have the same environment, and one of them says it for all.
 [[noreturn]] void refuse(const char* variable, std::string_view value, const char* allowed) {
-  std::fprintf(stderr, "%s: %s is '%.*s': allowed are %s\n", program_invocation_short_name, variable,
-               static_cast<int>(value.size()), value.data(), allowed);
+  const char* const rank = std::getenv("OMPI_COMM_WORLD_RANK");
+  if (rank == nullptr || std::string_view(rank) == "0") {
+    std::fprintf(stderr, "%s: %s is '%.*s': allowed are %s\n", program_invocation_short_name, variable,
+                 static_cast<int>(value.size()), value.data(), allowed);
+  }
   std::exit(2);
 }
 
