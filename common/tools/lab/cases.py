@@ -1,7 +1,7 @@
 """Problems on which a submission's program must end in the state that stage 00's ends in: options of both, and options
 of the submission alone, which say how to launch."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True)
@@ -99,27 +99,54 @@ def fresh(task, model, rng):
 
 
 def small(task, model):
-    """What a sanitizer can run in a second or two: lattices that no tile divides, one of them smaller than a tile."""
+    """What a sanitizer can run in a second or two: lattices that no tile divides, one of them smaller than a tile, and
+    blocks of many warps as well as of a part of one."""
     if model == "majority":
-        problems = [{"size": size, "steps": 2, "seed": 7} for size in (5, 19)]
+        some = [({"size": size, "steps": 2, "seed": 7}, launch) for size in (5, 19) for launch in launches(task, size)]
+        largest_blocks = options(storage="int8", thread_width=32, block=1 if task.stage[:2] == "01" else 2)
+        some.append(({"size": 37, "steps": 2, "seed": 7}, largest_blocks))
     else:
         usual = {"sweeps": 2, "seed": 7, "temperature": 1.1, "samples": 2, "replicas": 2, "samples_per_stream": 1}
         problems = [usual | {"generator": name, "size": size} for name in generators(task) for size in (4, 6)]
-    return [Case(options(**problem), launch) for problem in problems for launch in launches(task, problem["size"])]
+        some = [(problem, launch) for problem in problems for launch in launches(task, problem["size"])]
+    return [Case(options(**problem), launch) for problem, launch in some]
 
 
-def large(task, model, updates):
-    """What takes a GPU long enough to be timed, with so many updates of the lattice."""
+def timed(task, model, rng):
+    """Three problems that take a GPU long enough to be timed, drawn for this call, without the number of updates."""
     if model == "majority":
-        return Case(options(size=8192, steps=updates, seed=7))
-    multispin = task.stage[:2] >= "07"
-    size, samples = (64, 128) if multispin else (128, 4)
-    problem = {"size": size, "sweeps": updates, "seed": 7, "generator": generators(task)[0], "temperature": 1.1}
-    return Case(options(**problem, samples=samples, replicas=4), launches(task, size)[0])
+        blocks = 1 if task.stage[:2] == "01" else 4
+        return [
+            Case(
+                options(size=size, seed=rng.randrange(2**32)),
+                options(storage=rng.choice(["int8", "int32"]), thread_width=16, block=rng.randint(1, blocks)),
+            )
+            for size in rng.sample(range(7900, 8500), 3)
+        ]
+    sizes, samples = (range(56, 73, 4), 128) if task.stage[:2] >= "07" else (range(112, 145, 4), 4)
+    return [
+        Case(
+            options(
+                size=size,
+                seed=rng.randrange(2**63),
+                generator=rng.choice(generators(task)),
+                temperature=round(rng.uniform(0.8, 2), 3),
+                samples=samples,
+                replicas=4,
+            ),
+            launches(task, size, rng)[0],
+        )
+        for size in rng.sample(sizes, 3)
+    ]
 
 
-def updates(case):
-    """Sites or flips of one update of the whole lattice, for the time of one."""
+def with_updates(case, model, updates):
+    """The same problem with so many updates of the lattice."""
+    return replace(case, problem=(*case.problem, "--steps" if model == "majority" else "--sweeps", str(updates)))
+
+
+def spins(case):
+    """Of all samples and replicas: what one update updates."""
     values = dict(zip(case.problem[::2], case.problem[1::2]))
     size = int(values["--size"])
-    return size**2 if "--steps" in values else size**3 * int(values["--samples"]) * int(values["--replicas"])
+    return size**3 * int(values["--samples"]) * int(values["--replicas"]) if "--samples" in values else size**2

@@ -24,6 +24,7 @@ from stages import gpu_is_visible, progress
 # What is judged, in this order. The last three need a GPU.
 PARTS = ("build", "forward", "reversed", "shuffled", "fresh", "races", "memory", "gpu", "sanitizer", "speed")
 SCHEDULES = ("forward", "reversed", "shuffled")
+ORDERS = ("forward", "shuffled:1", "shuffled:2")  # of the threads, when races are looked for
 SPARED = ("Physics", "VeryManySamples", "VeryLarge", "ObservesAsTheHostDoes")  # take long, look at no index
 FULL_SPEED, LEAST_SPEED = 0.8, 0.5  # of the reference's: full points, and passed at all
 FEW_UPDATES, LEAST_SECONDS = 10, 1.0  # of a timed run, and how much longer one with many must take
@@ -262,11 +263,15 @@ class Judge:
             raise finding
         if run.code != 0:
             raise Finding(f"the program ({case}) ended with exit code {run.code}: {run.stderr.strip()[-300:]}")
+        return self.hash_in(run, f"the program ({case})")
+
+    @staticmethod
+    def hash_in(run, who):
         try:
             return str(json.loads(run.stdout)["hash"])
         except (KeyError, TypeError, ValueError):
             raise Finding(
-                f"the program ({case}) printed something that is not its report: {run.stdout.strip()[:80]!r}",
+                f"{who} printed something that is not its report: {run.stdout.strip()[:80]!r}",
                 "take your own output out",
             ) from None
 
@@ -278,16 +283,23 @@ class Judge:
         return json.loads(done.stdout)["hash"]
 
     def races(self):
-        return self.under_sanitizer("races", "no thread reads or overwrites what another writes")
+        """Whether one is found depends on which blocks run at the same time: so it is by several host threads, however
+        few cores there are, and in several orders."""
+        ways = [
+            {"TSAN_OPTIONS": "halt_on_error=1", "PSFLIP_CPU_WORKERS": "4", "PSFLIP_SCHEDULE": order} for order in ORDERS
+        ]
+        return self.under_sanitizer("races", "no thread reads or overwrites what another writes", ways)
 
     def memory(self):
-        return self.under_sanitizer("memory", "every access stays within its array")
+        ways = [{"ASAN_OPTIONS": "detect_leaks=0"}]
+        return self.under_sanitizer("memory", "every access stays within its array", ways)
 
-    def under_sanitizer(self, build, praise):
+    def under_sanitizer(self, build, praise, ways):
         self.make(build)
         small = cases.small(self.task, self.model)
         for case in small:
-            self.hash(build, case, {"TSAN_OPTIONS": "halt_on_error=1", "ASAN_OPTIONS": "detect_leaks=0"})
+            for way in ways:
+                self.hash(build, case, way)
         return f"{praise}: {len(small)} small problems"
 
     # ---- on a GPU
@@ -319,16 +331,19 @@ class Judge:
         return f"compute-sanitizer finds nothing ({', '.join(TOOLS)})"
 
     def speed(self):
+        """Against the solution, on problems drawn for this call. What a timed run computes is compared, too."""
         self.expect_gpu()
-        if not self.kit.has_solutions:
-            self.make("gpu")
-            program = self.kit.program("gpu", self.task.stage, self.model)
-            (own,) = self.times_of_update([program], self.enough_updates(program))
-            raise NotHere(f"{own:.3g} ps {self.unit}; the instructor's copy compares it with the reference")
-        reference = self.reference_program()
+        reference = self.reference_program() if self.kit.has_solutions else None
         self.make("gpu")
         program = self.kit.program("gpu", self.task.stage, self.model)
-        theirs, own = self.times_of_update([reference, program], self.enough_updates(reference))
+        times = []
+        for problem in cases.timed(self.task, self.model, random.SystemRandom()):
+            programs = [reference, program] if reference else [program]
+            times.append(self.times_of_update(programs, problem, self.enough_updates(programs[0], problem)))
+        times.sort(key=lambda of: of[0] / of[-1])
+        theirs, own = times[len(times) // 2][0], times[len(times) // 2][-1]
+        if not reference:
+            raise NotHere(f"{own:.3g} ps {self.unit}; the instructor's copy compares it with the reference")
         ratio = theirs / own
         reason = f"{own:.3g} ps {self.unit}, {ratio:.2f} times as fast as the reference ({theirs:.3g} ps)"
         if ratio < LEAST_SPEED:
@@ -350,31 +365,44 @@ class Judge:
         shutil.copy(self.kit.program("gpu", self.task.stage, self.model), copy)
         return copy
 
-    def enough_updates(self, program):
+    def enough_updates(self, program, problem):
         """So many that a run with them takes LEAST_SECONDS longer."""
-        start, updates = self.seconds_of(program, FEW_UPDATES), 100
-        while updates < 10**7 and self.seconds_of(program, FEW_UPDATES + updates) - start < LEAST_SECONDS:
+        start, updates = self.timed_run(program, problem, FEW_UPDATES)[0], 100
+        while updates < 10**7:
+            if self.timed_run(program, problem, FEW_UPDATES + updates)[0] - start >= LEAST_SECONDS:
+                break
             updates *= 4
         return updates
 
-    def times_of_update(self, programs, updates):
-        """Picoseconds a site of one update of a large lattice, for each program. Two of its runs differ by so many
+    def times_of_update(self, programs, problem, updates):
+        """Picoseconds a spin of one update of a large lattice, for each program. Two of its runs differ by so many
         updates, and are timed from outside, so that no clock within the program counts; the programs take turns, so
-        that a clock that changes meets all of them."""
-        short, long = {program: [] for program in programs}, {program: [] for program in programs}
+        that a clock that changes meets all of them. Each has to come to the states of the first."""
+        numbers = (FEW_UPDATES, FEW_UPDATES + updates)
+        seconds = {(program, number): [] for program in programs for number in numbers}
+        hashes = {}
         for _ in range(3):
             for program in programs:
-                short[program].append(self.seconds_of(program, FEW_UPDATES))
-                long[program].append(self.seconds_of(program, FEW_UPDATES + updates))
-        sites = cases.updates(cases.large(self.task, self.model, updates))
-        return [max(1e-9, min(long[program]) - min(short[program])) / updates / sites * 1e12 for program in programs]
+                for number in numbers:
+                    took, found = self.timed_run(program, problem, number)
+                    seconds[program, number].append(took)
+                    if hashes.setdefault(number, found) != found:
+                        case = cases.with_updates(problem, self.model, number)
+                        raise Finding(
+                            f"the timed program ({case}) ends in the state {found}, the reference in {hashes[number]}",
+                            f"{self.model} with these options and --device gpu shows it again",
+                        )
+        few, many = ([min(seconds[program, number]) for program in programs] for number in numbers)
+        return [max(1e-9, b - a) / updates / cases.spins(problem) * 1e12 for a, b in zip(few, many)]
 
-    def seconds_of(self, program, updates):
-        run = self.run(cases.large(self.task, self.model, updates).command(program, "--device", "gpu", "--json"))
+    def timed_run(self, program, problem, updates):
+        """Its seconds, and the hash of its state."""
+        case = cases.with_updates(problem, self.model, updates)
+        run = self.run(case.command(program, "--device", "gpu", "--json"))
         finding = diagnose.ended(run, self.source, "the timed program")
         if finding or run.code != 0:
             raise finding or Finding(f"the timed program ended with exit code {run.code}")
-        return run.seconds
+        return run.seconds, self.hash_in(run, f"the timed program ({case})")
 
 
 def expected_tests(tree, model, platform):

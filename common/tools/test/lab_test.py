@@ -3,6 +3,7 @@
 
 import json
 import os
+import random
 import re
 import shutil
 import subprocess
@@ -623,8 +624,8 @@ class StandInKit:
 
 
 class TimedKit:
-    """Has a program for a GPU that says how long a step of it takes: the solution's 10 us, or what stands in a
-    submission's file."""
+    """Has a program for a GPU that is the solution, with 10 us a step, or what stands in a submission's file: how long
+    a step takes, and how it cheats."""
 
     has_solutions = True
 
@@ -649,37 +650,74 @@ class TimedKit:
 
 
 def timed_run(judge, command):
-    """Instead of running such a program: it starts in 2 s, every third time in 3."""
+    """Instead of running such a program: it starts in 2 s, every third time in 3. The state is that of the steps that it
+    has done on the lattice that it was given."""
     judge.starts = getattr(judge, "starts", 0) + 1
-    steps = int(command[command.index("--steps") + 1])
-    seconds = 2 + (judge.starts % 3 == 0) + steps * float(Path(command[0]).read_text())
-    return sandbox.Run(0, False, seconds, "{}", "", {})
+    values = dict(zip(command[1::2], command[2::2]))
+    done = steps = int(values["--steps"])
+    seconds_a_step, _, cheat = Path(command[0]).read_text().partition(" ")
+    size, seed = int(values["--size"]), int(values["--seed"])
+    if cheat == "skips large ones" and size > 5000:
+        done = 0
+    if cheat == "does fewer steps":
+        done = steps // 2
+    if cheat == "has the last step short" and steps > 10:
+        done = steps - 0.1
+    if (cheat, seed) == ("knows the seed", 7) or (cheat, size) == ("knows the size", 8192):
+        steps = 0
+    if cheat == "has cached an answer":
+        size, seed, steps = 8192, 7, 0
+    seconds = 2 + (judge.starts % 3 == 0) + min(done, steps) * float(seconds_a_step)
+    return sandbox.Run(0, False, seconds, json.dumps({"hash": f"{size} {seed} {done}"}), "", {})
 
 
 class Timing(unittest.TestCase):
-    def speed(self, seconds_a_step):
+    def speed(self, submission):
         with (
             tempfile.TemporaryDirectory() as folder,
             unittest.mock.patch.multiple(Judge, expect_gpu=unittest.mock.DEFAULT, run=timed_run),
         ):
-            files = {"03_shared_memory/update.cu": seconds_a_step}
+            files = {"03_shared_memory/update.cu": submission}
             return Judge(Task("03_shared_memory"), files, TimedKit(Path(folder)), 20, ()).judge("speed")
 
     def test_as_fast_as_the_solution(self):
         part = self.speed(b"1e-5")
         self.assertTrue(part.passed, part.reason)
-        self.assertIn("0.149 ps a spin and step, 1.00 times as fast as the reference (0.149 ps)", part.reason)
-        self.assertEqual(part.share, 1)
+        self.assertRegex(
+            part.reason, r"0\.1\d* ps a spin and step, 1\.00 times as fast as the reference \(0\.1\d* ps\)"
+        )
+        self.assertAlmostEqual(part.share, 1)
 
     def test_much_slower(self):
         part = self.speed(b"5e-5")
         self.assertIs(part.passed, False)
-        self.assertIn("0.745 ps a spin and step, 0.20 times as fast as the reference (0.149 ps)", part.reason)
+        self.assertIn("0.20 times as fast as the reference", part.reason)
 
     def test_somewhat_slower_costs_points(self):
         part = self.speed(b"1.6e-5")
         self.assertTrue(part.passed, part.reason)
         self.assertAlmostEqual(part.share, 1 / 1.6 / 0.8)
+
+    def test_what_is_not_computed_is_not_fast(self):
+        for cheat in ("skips large ones", "does fewer steps", "has the last step short", "has cached an answer"):
+            with self.subTest(cheat):
+                part = self.speed(f"1e-6 {cheat}".encode())
+                self.assertIs(part.passed, False)
+                self.assertRegex(
+                    part.reason, r"the timed program \(--size \d+ .*\) ends in the state .*, the reference in "
+                )
+
+    def test_problems_are_drawn_anew(self):
+        for known in ("knows the seed", "knows the size"):
+            part = self.speed(f"1e-5 {known}".encode())
+            self.assertTrue(part.passed, part.reason)
+            self.assertAlmostEqual(part.share, 1, places=2)  # and gains nothing
+        rng = random.Random(1)
+        for stage, model in (("01_naive_gpu", "majority"), ("05_sliced", "spin_glass"), ("07_amsc", "spin_glass")):
+            drawn = [cases.timed(Task(stage), model, rng) for _ in range(20)]
+            for problems in drawn:
+                self.assertEqual(len({problem.problem[1] for problem in problems}), 3)  # sizes
+            self.assertEqual(len({str(problem) for problems in drawn for problem in problems}), 60)
 
 
 class Judging(unittest.TestCase):
