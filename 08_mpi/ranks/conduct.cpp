@@ -204,9 +204,12 @@ std::unique_ptr<Simulation> make_here() {
 
 }  // namespace
 
-int serve() {
-  // A signal to all ranks (Ctrl-C) is for rank 0 to answer: it saves the run first.
+void ignore_signals() {
   for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGUSR1}) std::signal(signal, SIG_IGN);
+}
+
+int serve() {
+  ignore_signals();  // one to all ranks (Ctrl-C) is for rank 0 to answer: it saves the run first
   std::map<int, std::unique_ptr<Simulation>> engines;
   for (;;) {
     const Message message = listen();

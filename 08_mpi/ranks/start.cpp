@@ -21,6 +21,7 @@ int start(int argc, char** argv, int (*program)(int, char**)) {
         return serve();
       }
       const int exit_code = program(argc, argv);
+      ignore_signals();  // of mpirun, for which a failure that ends one rank first is a reason to end the others
       quit(exit_code);
       return exit_code;
     } catch (const std::exception& error) {

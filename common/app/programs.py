@@ -104,8 +104,8 @@ class Refusing(InFolder):
 
 
 class Ending(InFolder):
-    """What the machine may not have: one line, an exit code, and nothing left behind. Arguments are a problem that takes
-    host threads and memory on the CPU path."""
+    """What the machine may not have: one line, an exit code, and nothing left behind. The arguments are a problem that
+    takes host threads and memory on the CPU path."""
 
     def setUp(self):
         super().setUp()

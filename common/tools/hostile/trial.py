@@ -215,7 +215,11 @@ class Trial:
         log = self.room / "strace"
         log.unlink(missing_ok=True)
         tracing = ["strace", "-f", "-y", "-qq", "-o", log, "-e", f"trace={','.join(CALLS)}", *inject]
-        done = self.finish(self.start(*arguments, wrapper=tracing))
+        hang = None
+        try:
+            done = self.finish(self.start(*arguments, wrapper=tracing))
+        except Wrong as wrong:
+            hang, done = wrong, wrong.done
         done.words = [*self.program.words(arguments, self.ranks, ["strace", "-f", *inject])]  # as one may type it
         own, injected, counts, main = [], [], {}, None
         for line in log.read_text(errors="replace").splitlines() if log.exists() else []:
@@ -230,6 +234,8 @@ class Trial:
                 own.append((file, call, counts[process, call]))
             if "(INJECTED)" in line:
                 injected.append((f"{call}({rest}", bool(file)))
+        if hang and all(is_own for _, is_own in injected):  # else it may be MPI that waits
+            raise hang
         return done, own, injected
 
     def own_file(self, call, rest):
