@@ -52,8 +52,8 @@ Csr diffusion2g();
 std::vector<double> ones(std::int64_t n);
 std::vector<double> sine(std::int64_t n);
 
-/// Throws InvalidInput if b has another length than A has rows or is zero, if an entry of either is not finite or, after
-/// the scaling, 1e150 or more, or if a diagonal entry is zero.
+/// Throws InvalidInput if b has another length than A has rows or is zero, if an entry of either is not finite or,
+/// after the scaling, 1e150 or more, or if a diagonal entry is zero.
 Scaled scaled(const System& system);
 
 Csr transposed(const Csr& matrix);
