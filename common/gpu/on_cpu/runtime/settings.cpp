@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <string_view>
@@ -15,13 +16,13 @@
 namespace cuda_on_cpu {
 namespace {
 
-/// Ranks that Open MPI started have the same environment, and one of them says it for all.
+/// Ranks that Open MPI started have the same environment, as a rule, and the first says it for all: mpirun ends the
+/// others meanwhile.
 [[noreturn]] void refuse(const char* variable, std::string_view value, const char* allowed) {
   const char* const rank = std::getenv("OMPI_COMM_WORLD_RANK");
-  if (rank == nullptr || std::string_view(rank) == "0") {
-    std::fprintf(stderr, "%s: %s is '%.*s': allowed are %s\n", program_invocation_short_name, variable,
-                 static_cast<int>(value.size()), value.data(), allowed);
-  }
+  if (rank != nullptr && std::string_view(rank) != "0") std::this_thread::sleep_for(std::chrono::seconds(5));
+  std::fprintf(stderr, "%s: %s is '%.*s': allowed are %s\n", program_invocation_short_name, variable,
+               static_cast<int>(value.size()), value.data(), allowed);
   std::exit(2);
 }
 
