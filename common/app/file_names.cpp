@@ -15,21 +15,30 @@ namespace {
 namespace fs = std::filesystem;
 
 /// The absolute name of the file, without links but perhaps itself.
-fs::path place_of(const fs::path& name) {
-  std::error_code ignored;
-  const fs::path whole = fs::absolute(name, ignored).lexically_normal();
-  const fs::path folder = fs::weakly_canonical(whole.parent_path(), ignored);
-  return ignored ? whole : folder / whole.filename();
+fs::path place_of(const fs::path& name, std::error_code& error) {
+  const fs::path whole = fs::absolute(name, error).lexically_normal();
+  if (error) return name;
+  const fs::path folder = fs::weakly_canonical(whole.parent_path(), error);
+  return error ? whole : folder / whole.filename();
 }
 
-fs::path canonical_folder(const fs::path& folder) {
-  std::error_code ignored;
-  return fs::weakly_canonical(fs::absolute(folder.empty() ? "." : folder, ignored), ignored);
+/// Throws InvalidInput for what cannot be looked at.
+void expect_no(const std::error_code& error, const fs::path& name) {
+  if (error) throw InvalidInput(name.string() + ": " + error.message());
+}
+
+fs::path without_links(const fs::path& folder) {
+  std::error_code error;
+  fs::path found = fs::weakly_canonical(folder.empty() ? "." : folder, error);
+  expect_no(error, folder);
+  return found;
 }
 
 /// What tells files apart: their place, and where there is one already, the file itself.
 struct File {
-  explicit File(const std::string& name) : place(place_of(behind_links(name)).string()) {
+  explicit File(const std::string& name) {
+    std::error_code ignored;  // what cannot be opened is refused with its reason when it is opened
+    place = place_of(behind_links(name), ignored).string();
     struct stat found {};
     if (stat(name.c_str(), &found) == 0) itself = {found.st_dev, found.st_ino};
   }
@@ -47,7 +56,7 @@ std::string part_of(const std::string& path) { return path + ".psflip.part"; }
 std::string lock_of(const std::string& path) { return path + ".psflip.lock"; }
 
 fs::path behind_links(fs::path path) {
-  const fs::path given = path;
+  fs::path given = path;
   std::error_code error;
   for (int links = 0; links < 40; ++links) {  // as many as Linux follows
     if (!fs::is_symlink(fs::symlink_status(path, error))) return path;
@@ -88,14 +97,16 @@ void refuse_twins(const std::vector<std::string>& written, const std::vector<std
 }
 
 std::string kept_name(const std::string& name, const fs::path& folder) {
-  const fs::path relative = place_of(name).lexically_relative(canonical_folder(folder));
+  std::error_code error;
+  const fs::path relative = place_of(name, error).lexically_relative(without_links(folder));
+  expect_no(error, name);
   const bool outside = relative.empty() || *relative.begin() == "..";
   return outside && fs::path(name).is_absolute() ? name : relative.string();
 }
 
 std::string name_here(const std::string& kept, const fs::path& folder) {
   if (fs::path(kept).is_absolute()) return kept;
-  const fs::path whole = (canonical_folder(folder) / kept).lexically_normal();
+  const fs::path whole = (without_links(folder) / kept).lexically_normal();
   std::error_code error;
   const fs::path here = fs::current_path(error);
   return error ? whole.string() : whole.lexically_proximate(here).string();
