@@ -4,6 +4,7 @@
 #   <model>            the program, majority or spin_glass
 #   <model>_test       bits against the reference, run by ctest on every platform and schedule; TEST adds the stage's own
 #   <model>_benchmark  Google Benchmark
+#   <model>_counted    the program on the CPU path, recording what kernels do to memory; built when wanted
 # REFERENCE marks the stage whose engine is the plain loop (namespace psflip::reference). START is an object library with
 # the stage's own psflip::start (app/start.hpp), which only the 3D model's programs call.
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
@@ -39,6 +40,17 @@ function(psflip_add_stage model engine)
   target_link_libraries(${stage}_${model} PRIVATE psflip_${model}_program)
   target_link_libraries(${stage}_${model}_test PRIVATE psflip_${model}_test)
   target_link_libraries(${stage}_${model}_benchmark PRIVATE psflip_${model}_benchmark)
+
+  if(TARGET ${engine}_counted)
+    add_library(${platforms}_counted OBJECT EXCLUDE_FROM_ALL ${platforms_source})
+    target_link_libraries(${platforms}_counted PUBLIC psflip_${model} psflip_platforms psflip_device_cpu ${engine}_counted)
+    target_compile_definitions(${platforms}_counted PUBLIC PSFLIP_STAGE="${stage}" PSFLIP_HAS_GPU=0 PSFLIP_HAS_CPU=1)
+    add_executable(${stage}_${model}_counted EXCLUDE_FROM_ALL)
+    set_target_properties(${stage}_${model}_counted PROPERTIES OUTPUT_NAME ${model}_counted
+                          RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/${stage})
+    target_link_libraries(${stage}_${model}_counted PRIVATE ${platforms}_counted ${arg_START} psflip_start
+                          psflip_${model}_program)
+  endif()
 
   set(spared "")
   if(PSFLIP_SANITIZE MATCHES thread)  # minutes for averages, which show no race that the comparison of bits does not

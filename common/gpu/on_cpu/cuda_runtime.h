@@ -11,6 +11,7 @@
 ///   lone_kernel.hpp       kernels of one thread, which may wait; <cuda/atomic> is for the flags that they wait for
 ///   pool.hpp              the host threads that run the blocks of a grid
 ///   crash.hpp             what a crash says
+///   observer.hpp          who watches kernels run: the recorder in counters/
 ///   sanitizers.hpp        what ASan and TSan must know
 /// runtime/: what the host calls
 ///   launch.hpp            kernel<<<...>>>(...), after rewrite_launches

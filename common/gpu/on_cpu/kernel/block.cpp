@@ -12,6 +12,7 @@
 
 #include "crash.hpp"
 #include "fiber.hpp"
+#include "observer.hpp"
 #include "runtime/settings.hpp"
 
 namespace cuda_on_cpu {
@@ -82,6 +83,7 @@ void Block::begin_launch(const Grid& grid) {
 #ifdef CUDA_ON_CPU_ASAN
   ASAN_POISON_MEMORY_REGION(dynamic_shared_ + dynamic_shared_bytes_, space - dynamic_shared_bytes_);
 #endif
+  if (observer != nullptr) observer->joins(grid);
 }
 
 void Block::order_threads() {
@@ -116,6 +118,7 @@ void Block::begin(uint3 block_index, Cluster* cluster, unsigned rank) {
     std::memset(dynamic_shared_, rubbish, dynamic_shared_bytes_);
 
   running_block = this;
+  if (observer != nullptr) observer->block_begins(*this);
   block_begins_.release();
 }
 
@@ -131,6 +134,7 @@ bool Block::go_on() {
 
 void Block::end() {
   block_ends_.acquire();
+  if (observer != nullptr) observer->block_ends();
   running_block = nullptr;
   free_.insert(free_.end(), resting_.begin(), resting_.end());
   resting_.clear();
@@ -152,6 +156,7 @@ bool Block::wait_for_block() {
 }
 
 void Block::end_launch() {
+  if (observer != nullptr) observer->leaves();
   launch_ended_ = true;
   for (Fiber* fiber : free_)
     if (!fiber->idle()) fiber->resume();
@@ -210,6 +215,7 @@ int Block::barrier(bool predicate, std::source_location where) {
 }
 
 void Block::open_barrier() {
+  if (observer != nullptr) observer->barrier_opens();
   runnable_.insert(runnable_.end(), at_barrier_.begin(), at_barrier_.end());
   at_barrier_.clear();
   barrier_result_ = barrier_count_;

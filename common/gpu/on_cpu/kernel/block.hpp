@@ -108,12 +108,18 @@ class Block {
   /// Waits until all lanes of `mask` that have not returned are here with the same mask and operation, and returns what
   /// each lane brought.
   WarpValues exchange(WarpOperation operation, unsigned mask, std::uint64_t value, std::source_location where);
-  unsigned lane() const { return thread_number(place.thread) % 32; }
+  unsigned lane() const { return number_of_thread() % 32; }
+  /// Its number in the block: x counts first, then y, then z.
+  unsigned number_of_thread() const { return thread_number(place.thread); }
   void* dynamic_shared() { return dynamic_shared_; }
   /// Says that this thread has come to the cluster's barrier.
   void arrive_at_cluster(std::source_location where);
   /// Waits until all threads of the cluster that have not returned have done so too.
   void wait_for_cluster(std::source_location where);
+  /// The dynamic shared memory of the block, and where its static one lies: among the host thread's thread_local
+  /// variables.
+  std::span<const std::byte> dynamic_shared_memory() const { return {dynamic_shared_, dynamic_shared_bytes_}; }
+  std::span<const std::byte> thread_local_memory() const { return static_shared_; }
   unsigned rank_in_cluster() const { return rank_; }
   unsigned blocks_in_cluster() const { return static_cast<unsigned>(cluster_->blocks.size()); }
   /// What lies in the shared memory of another block where `address` lies in this one's.

@@ -12,6 +12,7 @@
 
 #include "cluster.hpp"
 #include "host_thread.hpp"
+#include "observer.hpp"
 #include "runtime/settings.hpp"
 
 namespace cuda_on_cpu {
@@ -141,6 +142,7 @@ void run_grid(const Grid& grid) {
   static std::mutex one_grid_at_a_time;
   std::unique_lock lock(one_grid_at_a_time, std::defer_lock);
   if (!one_thread(grid.extent, grid.block_extent)) lock.lock();
+  if (observer != nullptr) observer->launch_begins(grid);
   const auto* cluster_runners = blocks_in_cluster > 1 ? &ClusterRunner::take(at_once) : nullptr;
   // Who fails in the middle of a block ends the program: there is no way out of threads that wait for each other.
   const auto work = [&]() noexcept {
@@ -157,6 +159,7 @@ void run_grid(const Grid& grid) {
     work();
   else
     Pool::instance().run(work);
+  if (observer != nullptr) observer->launch_ends(grid);
 }
 
 }  // namespace cuda_on_cpu

@@ -1,0 +1,105 @@
+#include "launch_record.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cinttypes>
+
+#include "runtime/registry.hpp"
+
+namespace cuda_on_cpu::counters {
+namespace {
+
+std::vector<Array> arrays_now() {
+  Registry& registry = Registry::instance();
+  const std::lock_guard lock(registry.mutex);
+  std::vector<Array> arrays;
+  std::uint64_t bit = 0;
+  for (const auto& [address, allocation] : registry.allocations) {
+    if (allocation.bytes == 0) continue;
+    arrays.push_back({address, address + allocation.bytes, bit});
+    bit += arrays.back().last_sector() - arrays.back().first_sector() + 1;
+  }
+  return arrays;
+}
+
+std::uint64_t sectors_in(const std::vector<Array>& arrays) {
+  if (arrays.empty()) return 0;
+  const Array& last = arrays.back();
+  return last.first_bit + last.last_sector() - last.first_sector() + 1;
+}
+
+}  // namespace
+
+void Totals::add(const Totals& other) {
+  requests += other.requests;
+  lanes += other.lanes;
+  sectors += other.sectors;
+  least_sectors += other.least_sectors;
+  wavefronts += other.wavefronts;
+  conflicts += other.conflicts;
+}
+
+std::uint64_t SectorSet::count() const {
+  std::uint64_t sum = 0;
+  for (const auto& word : words_) sum += static_cast<unsigned>(std::popcount(word.load(std::memory_order_relaxed)));
+  return sum;
+}
+
+LaunchRecord::LaunchRecord(std::uint64_t number_, uint3 grid_, uint3 block_, std::size_t dynamic_shared_bytes_)
+    : number(number_),
+      grid(grid_),
+      block(block_),
+      dynamic_shared_bytes(dynamic_shared_bytes_),
+      arrays(arrays_now()),
+      read(sectors_in(arrays)),
+      written(sectors_in(arrays)) {}
+
+const Array* LaunchRecord::find(std::uintptr_t sector) const {
+  const auto after =
+      std::upper_bound(arrays.begin(), arrays.end(), sector,
+                       [](std::uintptr_t wanted, const Array& array) { return wanted < array.first_sector(); });
+  if (after == arrays.begin()) return nullptr;
+  const Array& array = *(after - 1);
+  return sector <= array.last_sector() ? &array : nullptr;
+}
+
+bool write_recording(std::FILE* file, const std::string& program, std::uintptr_t loaded_at,
+                     const std::vector<const LaunchRecord*>& launches) {
+  constexpr const char* kinds[] = {"load", "store", "atomic"};
+  constexpr const char* memories[] = {"global", "shared", "constant"};
+  std::string name;
+  for (const char c : program) {
+    if (c == '"' || c == '\\') name += '\\';
+    name += c;
+  }
+  std::fprintf(file, "{\"format\": \"psFlip recording, version 1\", \"program\": \"%s\", \"launches\": [",
+               name.c_str());
+  const char* between_launches = "\n";
+  for (const LaunchRecord* launch : launches) {
+    const uint3 g = launch->grid, b = launch->block;
+    std::fprintf(file,
+                 "%s{\"number\": %" PRIu64
+                 ", \"grid\": [%u, %u, %u], \"block\": [%u, %u, %u], \"shared_bytes\": %zu, "
+                 "\"barriers\": %" PRIu64 ", \"read_sectors\": %" PRIu64 ", \"written_sectors\": %" PRIu64
+                 ", \"places\": [",
+                 between_launches, launch->number, g.x, g.y, g.z, b.x, b.y, b.z, launch->dynamic_shared_bytes,
+                 launch->barriers, launch->read.count(), launch->written.count());
+    between_launches = ",\n";
+    const char* between_places = "\n";
+    for (const auto& [key, t] : launch->places) {
+      std::fprintf(
+          file,
+          "%s{\"code\": %" PRIuPTR ", \"kind\": \"%s\", \"memory\": \"%s\", \"bytes\": %u, \"requests\": %" PRIu64
+          ", \"lanes\": %" PRIu64 ", \"sectors\": %" PRIu64 ", \"least_sectors\": %" PRIu64 ", \"wavefronts\": %" PRIu64
+          ", \"conflicts\": %" PRIu64 "}",
+          between_places, t.code - loaded_at, kinds[static_cast<int>(t.kind)], memories[static_cast<int>(t.memory)],
+          t.bytes, t.requests, t.lanes, t.sectors, t.least_sectors, t.wavefronts, t.conflicts);
+      between_places = ",\n";
+    }
+    std::fputs("]}", file);
+  }
+  std::fputs("]}\n", file);
+  return std::fflush(file) == 0 && std::ferror(file) == 0;
+}
+
+}  // namespace cuda_on_cpu::counters

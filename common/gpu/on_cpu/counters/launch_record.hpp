@@ -1,0 +1,81 @@
+/// What was recorded of a launch, and how it is written.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <cstdio>
+#include <map>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "kernel/vector_types.hpp"
+#include "recorder.hpp"
+#include "request.hpp"
+
+namespace cuda_on_cpu::counters {
+
+enum class Memory : std::uint8_t { global, shared, constant };
+
+/// What all requests of one place in the code add up to.
+struct Totals {
+  std::uintptr_t code = 0;
+  Kind kind{};
+  Memory memory{};
+  unsigned bytes = 0;  ///< of a lane
+  std::uint64_t requests = 0, lanes = 0;
+  std::uint64_t sectors = 0, least_sectors = 0;  ///< of global memory
+  std::uint64_t wavefronts = 0, conflicts = 0;   ///< of shared memory
+
+  void add(const Totals& other);
+};
+
+/// An array in device memory; no two have a sector in common.
+struct Array {
+  std::uintptr_t begin, end;
+  std::uint64_t first_bit;  ///< of a SectorSet: where its first sector is
+
+  std::uintptr_t first_sector() const { return begin / sector_bytes; }
+  std::uintptr_t last_sector() const { return (end - 1) / sector_bytes; }
+};
+
+/// Sectors that were touched, each once. Host threads may mark at the same time.
+class SectorSet {
+ public:
+  explicit SectorSet(std::uint64_t sectors) : words_((sectors + 63) / 64) {}
+  void mark(std::uint64_t sector) {
+    std::atomic<std::uint64_t>& word = words_[sector / 64];
+    const std::uint64_t bit = std::uint64_t{1} << sector % 64;
+    if ((word.load(std::memory_order_relaxed) & bit) == 0) word.fetch_or(bit, std::memory_order_relaxed);
+  }
+  std::uint64_t count() const;
+
+ private:
+  std::vector<std::atomic<std::uint64_t>> words_;
+};
+
+struct LaunchRecord {
+  /// Remembers the arrays that are there now.
+  LaunchRecord(std::uint64_t number, uint3 grid, uint3 block, std::size_t dynamic_shared_bytes);
+
+  std::uint64_t number;  ///< of the program's launches, from 0
+  uint3 grid, block;
+  std::size_t dynamic_shared_bytes;
+  std::vector<Array> arrays;  ///< by address
+  SectorSet read, written;
+  std::mutex mutex;                         ///< of what follows, while host threads are at work
+  std::map<std::uintptr_t, Totals> places;  ///< by a key that begins with the place in the code
+  std::uint64_t barriers = 0;               ///< how often one opened, in all blocks
+
+  /// The array that has bytes in this sector (address / 32); null if none does.
+  const Array* find(std::uintptr_t sector) const;
+};
+
+/// Writes a recording as JSON: {"format", "program": its file, "launches": [{"number", "grid", "block":
+/// [x, y, z], "shared_bytes", "barriers", "read_sectors", "written_sectors": different ones, "places": [{"code": in the
+/// program's file, as addr2line wants it, "kind", "memory", "bytes": of a lane, and Totals}]}]}. Returns whether all
+/// was written.
+bool write_recording(std::FILE* file, const std::string& program, std::uintptr_t loaded_at,
+                     const std::vector<const LaunchRecord*>& launches);
+
+}  // namespace cuda_on_cpu::counters

@@ -1,0 +1,312 @@
+#include "recorder.hpp"
+
+#include <link.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "kernel/block.hpp"
+#include "kernel/observer.hpp"
+#include "launch_record.hpp"
+#include "request.hpp"
+
+namespace cuda_on_cpu::counters {
+namespace {
+
+constexpr unsigned part_bit = 48, memory_bit = 60;  // of a key; addresses of code are below 2^47
+
+/// What one place in the code does in the block that runs, and its totals in the launch.
+struct Site {
+  Totals totals;
+  std::vector<unsigned> times;    ///< by thread: how often it was here since the last barrier
+  std::vector<Request> requests;  ///< [times * warps + warp], not counted yet
+  std::size_t used = 0;           ///< of them
+};
+
+/// The file of the program, where it lies in memory, and what else of its module matters.
+struct Module {
+  std::uintptr_t loaded_at = 0;
+  std::vector<std::pair<std::uintptr_t, std::uintptr_t>> variables;  ///< constant memory, as CUDA sees it
+};
+const Module& this_module() {
+  static const Module module = [] {
+    Module found;
+    const auto look = [](dl_phdr_info* info, std::size_t, void* result) {
+      auto& m = *static_cast<Module*>(result);
+      const auto here = reinterpret_cast<std::uintptr_t>(&this_module);
+      bool own = false;
+      m.variables.clear();
+      for (int i = 0; i < info->dlpi_phnum; ++i) {
+        const auto& segment = info->dlpi_phdr[i];
+        if (segment.p_type != PT_LOAD) continue;
+        const std::uintptr_t begin = info->dlpi_addr + segment.p_vaddr, end = begin + segment.p_memsz;
+        own = own || (begin <= here && here < end);
+        m.variables.emplace_back(begin, end);
+      }
+      m.loaded_at = info->dlpi_addr;
+      return own ? 1 : 0;
+    };
+    dl_iterate_phdr(look, &found);
+    return found;
+  }();
+  return module;
+}
+
+/// What the thread_local variables hold that are the runtime's own and no __shared__ variables.
+template <class T>
+std::pair<std::uintptr_t, std::uintptr_t> extent_of(T& variable) {
+  const auto begin = reinterpret_cast<std::uintptr_t>(&variable);
+  return {begin, begin + sizeof(T)};
+}
+
+/// The blocks that one host thread runs, one after the other.
+class Worker {
+ public:
+  void join(LaunchRecord& launch) {
+    launch_ = &launch;
+    threads_ = launch.block.x * launch.block.y * launch.block.z;
+    warps_ = (threads_ + lanes_per_warp - 1) / lanes_per_warp;
+    cached_ = std::make_unique<std::array<Cached, cache_entries>>();
+    sites_.clear();
+    barriers_ = 0;
+  }
+
+  void leave() {
+    const std::lock_guard lock(launch_->mutex);
+    for (const auto& [key, site] : sites_) {
+      if (site->totals.requests == 0) continue;
+      const auto [it, is_new] = launch_->places.try_emplace(key, site->totals);
+      if (!is_new) it->second.add(site->totals);
+    }
+    launch_->barriers += barriers_;
+    sites_.clear();
+    launch_ = nullptr;
+  }
+
+  void begin(const Block& block) {
+    // Where shared memory is differs from block to block of a cluster, and from launch to launch.
+    const auto dynamic = block.dynamic_shared_memory(), own = block.thread_local_memory();
+    const auto begin = reinterpret_cast<std::uintptr_t>(dynamic.data());
+    dynamic_ = {begin, begin + dynamic.size()};
+    static_ = {reinterpret_cast<std::uintptr_t>(own.data()), reinterpret_cast<std::uintptr_t>(own.data()) + own.size()};
+    runtime_ = {extent_of(place), extent_of(blockDim), extent_of(gridDim), extent_of(running_block), extent_of(block)};
+  }
+
+  void barrier() {
+    ++barriers_;
+    count();
+  }
+
+  /// Counts the requests of the block that are complete: all of them, at a barrier and at the end.
+  void count() {
+    for (Site* site : touched_) count(*site);
+    touched_.clear();
+  }
+
+  void record(Kind kind, std::uintptr_t code, unsigned part, std::uintptr_t address, unsigned bytes) {
+    const std::uintptr_t key = code | std::uintptr_t{part} << part_bit;
+    Cached& cached = (*cached_)[(key ^ key >> 7 ^ key >> part_bit << 5) % cache_entries];
+    if (cached.key != key || address < cached.extent.first || address >= cached.extent.second)
+      find(cached, key, kind, code, address, bytes);
+    if (cached.site == nullptr) return;
+    Site& site = *cached.site;
+    const unsigned thread = running_block->number_of_thread();
+    const std::size_t index = std::size_t{site.times[thread]++} * warps_ + thread / lanes_per_warp;
+    if (site.used == 0) touched_.push_back(&site);
+    if (index >= site.used) {
+      if (index >= site.requests.size()) site.requests.resize(index / warps_ * warps_ + warps_);
+      site.used = index + 1;
+    }
+    Request& request = site.requests[index];
+    request.active |= 1u << thread % lanes_per_warp;
+    request.address[thread % lanes_per_warp] = address;
+  }
+
+ private:
+  using Extent = std::pair<std::uintptr_t, std::uintptr_t>;
+  static constexpr std::size_t cache_entries = 4096;
+  /// A place in the code most often goes on with the array that it touched before.
+  struct Cached {
+    std::uintptr_t key = 0;
+    Extent extent{1, 0};
+    Site* site = nullptr;  ///< null: of no interest
+  };
+
+  static bool holds(const Extent& extent, std::uintptr_t address) {
+    return extent.first <= address && address < extent.second;
+  }
+
+  void find(Cached& cached, std::uintptr_t key, Kind kind, std::uintptr_t code, std::uintptr_t address,
+            unsigned bytes) {
+    cached = {key, {address, address + 1}, nullptr};
+    Memory memory{};
+    if (holds(dynamic_, address)) {
+      memory = Memory::shared;
+      cached.extent = dynamic_;
+    } else if (holds(static_, address)) {
+      if (std::any_of(runtime_.begin(), runtime_.end(), [&](const Extent& e) { return holds(e, address); })) return;
+      memory = Memory::shared;
+      cached.extent = static_;
+      for (const Extent& e : runtime_) {
+        if (e.second <= address) cached.extent.first = std::max(cached.extent.first, e.second);
+        if (e.first > address) cached.extent.second = std::min(cached.extent.second, e.first);
+      }
+    } else if (const Array* array = launch_->find(address / sector_bytes);
+               array != nullptr && holds({array->begin, array->end}, address)) {
+      memory = Memory::global;
+      cached.extent = {array->begin, array->end};
+    } else {
+      const auto& variables = this_module().variables;
+      if (std::none_of(variables.begin(), variables.end(), [&](const Extent& e) { return holds(e, address); })) return;
+      memory = Memory::constant;
+    }
+    std::unique_ptr<Site>& site = sites_[key | static_cast<std::uintptr_t>(memory) << memory_bit];
+    if (!site) {
+      site = std::make_unique<Site>();
+      site->totals = {.code = code, .kind = kind, .memory = memory, .bytes = bytes};
+      site->times.resize(threads_);
+    }
+    cached.site = site.get();
+  }
+
+  void count(Site& site) {
+    Totals& t = site.totals;
+    const Array* array = nullptr;
+    for (std::size_t i = 0; i < site.used; ++i) {
+      Request& request = site.requests[i];
+      if (request.active == 0) continue;
+      ++t.requests;
+      t.lanes += static_cast<unsigned>(std::popcount(request.active));
+      if (t.memory == Memory::shared) {
+        const Wavefronts wavefronts = wavefronts_of(request, t.bytes);
+        t.wavefronts += wavefronts.count;
+        t.conflicts += wavefronts.conflicts;
+      } else if (t.memory == Memory::global) {
+        const Sectors sectors = sectors_of(request, t.bytes);
+        t.sectors += sectors.count;
+        t.least_sectors += sectors.least;
+        for (unsigned s = 0; s < sectors.count; ++s) {
+          const std::uintptr_t sector = sectors.number[s];
+          if (array == nullptr || sector < array->first_sector() || sector > array->last_sector())
+            array = launch_->find(sector);
+          if (array == nullptr) continue;
+          const std::uint64_t bit = array->first_bit + sector - array->first_sector();
+          if (t.kind != Kind::store) launch_->read.mark(bit);
+          if (t.kind != Kind::load) launch_->written.mark(bit);
+        }
+      }
+      request.active = 0;
+    }
+    site.used = 0;
+    std::fill(site.times.begin(), site.times.end(), 0);
+  }
+
+  LaunchRecord* launch_ = nullptr;
+  unsigned threads_ = 0, warps_ = 0;
+  std::unique_ptr<std::array<Cached, cache_entries>> cached_;
+  std::unordered_map<std::uintptr_t, std::unique_ptr<Site>> sites_;
+  std::vector<Site*> touched_;
+  std::uint64_t barriers_ = 0;
+  Extent dynamic_{}, static_{};
+  std::array<Extent, 5> runtime_{};
+};
+
+thread_local Worker own_worker;
+thread_local constinit Worker* worker = nullptr;  ///< while a block runs on this host thread
+
+[[noreturn]] void refuse(const char* name, const char* why) {
+  std::fprintf(stderr, "%s: PSFLIP_COUNTERS is '%s': %s\n", program_invocation_short_name, name, why);
+  std::exit(2);
+}
+
+class Recorder final : public Observer {
+ public:
+  explicit Recorder(const char* name) : name_(name), file_(std::fopen(name, "w")) {
+    if (file_ == nullptr) refuse(name, std::strerror(errno));
+    observer = this;
+  }
+  Recorder(const Recorder&) = delete;
+  Recorder& operator=(const Recorder&) = delete;
+  ~Recorder() override {
+    observer = nullptr;
+    std::sort(done_.begin(), done_.end(), [](const auto& a, const auto& b) { return a->number < b->number; });
+    std::vector<const LaunchRecord*> launches;
+    for (const auto& launch : done_) launches.push_back(launch.get());
+    std::error_code error;
+    const std::string program = std::filesystem::read_symlink("/proc/self/exe", error).string();
+    const bool written = write_recording(file_, program, this_module().loaded_at, launches);
+    if (std::fclose(file_) != 0 || !written)
+      std::fprintf(stderr, "%s: %s: %s\n", program_invocation_short_name, name_, std::strerror(errno));
+  }
+
+  void launch_begins(const Grid& grid) override {
+    const std::lock_guard lock(mutex_);
+    running_[&grid] =
+        std::make_unique<LaunchRecord>(launches_++, grid.extent, grid.block_extent, grid.dynamic_shared_bytes);
+  }
+  void launch_ends(const Grid& grid) override {
+    const std::lock_guard lock(mutex_);
+    const auto it = running_.find(&grid);
+    done_.push_back(std::move(it->second));
+    running_.erase(it);
+  }
+  void joins(const Grid& grid) override {
+    const std::lock_guard lock(mutex_);
+    own_worker.join(*running_.at(&grid));
+  }
+  void leaves() override { own_worker.leave(); }
+  void block_begins(const Block& block) override {
+    own_worker.begin(block);
+    worker = &own_worker;
+  }
+  void barrier_opens() override { own_worker.barrier(); }
+  void block_ends() override {
+    own_worker.count();
+    worker = nullptr;
+  }
+
+ private:
+  const char* name_;
+  std::FILE* file_;
+  std::mutex mutex_;
+  std::uint64_t launches_ = 0;
+  std::map<const Grid*, std::unique_ptr<LaunchRecord>> running_;
+  std::vector<std::unique_ptr<LaunchRecord>> done_;
+};
+
+/// Made before main(), so that it ends after everything that could launch.
+const std::unique_ptr<Recorder> recorder = [] {
+  const char* name = std::getenv("PSFLIP_COUNTERS");
+  return name != nullptr ? std::make_unique<Recorder>(name) : nullptr;
+}();
+
+}  // namespace
+
+void record(Kind kind, std::uintptr_t code, std::uintptr_t address, unsigned bytes) {
+  if (worker != nullptr) worker->record(kind, code, 0, address, bytes);
+}
+
+void record_range(Kind kind, std::uintptr_t code, std::uintptr_t address, std::size_t bytes) {
+  if (worker == nullptr) return;
+  for (unsigned part = 0; bytes > 0; ++part) {
+    std::size_t word = 16;
+    while (word > bytes || address % word != 0) word /= 2;
+    worker->record(kind, code, part % (1u << (memory_bit - part_bit)), address, static_cast<unsigned>(word));
+    address += word;
+    bytes -= word;
+  }
+}
+
+}  // namespace cuda_on_cpu::counters

@@ -1,0 +1,123 @@
+#!/usr/bin/env python3
+"""What the recorder counts for kernels.cu: recorder_test.py PROGRAM. Every figure is worked out by hand."""
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+from counted.recording import read_recording
+
+SOURCE = Path(__file__).resolve().with_name("kernels.cu")
+BY_SCHEDULE = {}
+
+
+def launches(schedule):
+    """{kernel: its launch}"""
+    if schedule not in BY_SCHEDULE:
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder, "recording.json")
+            settings = {"PSFLIP_COUNTERS": str(file), "PSFLIP_SCHEDULE": schedule}
+            subprocess.run([PROGRAM], env=os.environ | settings, check=True)
+            BY_SCHEDULE[schedule] = {launch.kernel: launch for launch in read_recording(file)}
+    return BY_SCHEDULE[schedule]
+
+
+def line_of(kernel, comment):
+    """The first line behind the kernel's name, or from the function that it calls, with this comment."""
+    lines = SOURCE.read_text().splitlines()
+    name = "transpose" if kernel in ("conflicts", "padded") else kernel
+    begin = next(i for i, line in enumerate(lines) if re.search(rf"(void) {name}\(", line))
+    return next(i + 1 for i, line in enumerate(lines) if i > begin and line.endswith(f"// {comment}"))
+
+
+class Recorder(unittest.TestCase):
+    def expect(self, kernel, comment, kind, memory, **counts):
+        """What all requests of a line of the kernel add up to; `bytes` of a lane."""
+        for schedule in ("forward", "reversed", "shuffled"):
+            found = launches(schedule)[kernel].by_line(SOURCE)
+            key = (line_of(kernel, comment), kind, memory, counts.get("bytes", 4))
+            self.assertIn(key, found, schedule)
+            expected = {name: value for name, value in counts.items() if name != "bytes"}
+            self.assertEqual({name: found[key][name] for name in expected}, expected, schedule)
+
+    def test_a_warp_of_neighbouring_words_is_a_request_of_four_sectors(self):
+        for comment, kind in (("load", "load"), ("store", "store")):
+            self.expect("coalesced", comment, kind, "global", requests=12, lanes=384, sectors=48, least_sectors=48)
+
+    def test_every_other_word_takes_twice_the_sectors(self):
+        for comment, kind in (("load", "load"), ("store", "store")):
+            self.expect("stride_two", comment, kind, "global", requests=12, sectors=96, least_sectors=48)
+
+    def test_a_column_takes_a_sector_a_lane(self):
+        self.expect("column_major", "load", "load", "global", requests=4, sectors=128, least_sectors=16)
+
+    def test_words_that_begin_one_later_touch_a_fifth_sector(self):
+        self.expect("misaligned", "load", "load", "global", requests=12, sectors=60, least_sectors=48)
+
+    def test_bytes(self):
+        for comment, kind in (("load", "load"), ("store", "store")):
+            self.expect("single_bytes", comment, kind, "global", bytes=1, requests=12, sectors=12, least_sectors=12)
+
+    def test_a_word_for_all_lanes_is_one_sector(self):
+        self.expect("one_word_for_all", "load", "load", "global", requests=12, lanes=384, sectors=12, least_sectors=12)
+
+    def test_lanes_that_returned_take_no_part(self):
+        self.expect("half_a_warp", "load", "load", "global", requests=12, lanes=192, sectors=24, least_sectors=24)
+
+    def test_a_loop_in_one_lane_is_a_request_an_iteration(self):
+        for comment, kind in (("load", "load"), ("store", "store")):
+            self.expect("one_lane", comment, kind, "global", requests=384, lanes=384, sectors=384)
+
+    def test_vectors_move_whole(self):
+        for comment, kind in (("load", "load"), ("store", "store")):
+            self.expect("vectors", comment, kind, "global", bytes=16, requests=12, sectors=192, least_sectors=192)
+
+    def test_atomics(self):
+        self.expect("count_up", "atomic", "atomic", "global", requests=12, lanes=384, sectors=12)
+
+    def test_a_column_of_a_tile_is_in_one_bank(self):
+        self.expect("conflicts", "into the tile", "load", "global", requests=64, sectors=256)
+        self.expect("conflicts", "into the tile", "store", "shared", requests=64, wavefronts=64, conflicts=0)
+        self.expect("conflicts", "out of the tile", "load", "shared", requests=64, wavefronts=2048, conflicts=1984)
+
+    def test_padding_spreads_it_over_all_banks(self):
+        self.expect("padded", "into the tile", "store", "shared", requests=32, wavefronts=32, conflicts=0)
+        self.expect("padded", "out of the tile", "load", "shared", requests=32, wavefronts=32, conflicts=0)
+
+    def test_sixteen_bytes_a_lane_take_a_wavefront_a_quarter(self):
+        self.expect("shared_vectors", "into the tile", "store", "shared", bytes=16, requests=4, wavefronts=16)
+        self.expect("shared_vectors", "out of the tile", "load", "shared", bytes=16, wavefronts=16, conflicts=0)
+
+    def test_eight_bytes_a_lane_take_a_wavefront_a_half(self):
+        self.expect("shared_pairs", "into the tile", "store", "shared", bytes=8, wavefronts=16, conflicts=8)
+
+    def test_constant_memory(self):
+        self.expect("from_constants", "load", "load", "constant", requests=12, lanes=384, sectors=0)
+
+    def test_nothing_else_is_counted(self):
+        for kernel, accesses in (("coalesced", 2), ("conflicts", 4), ("from_constants", 2), ("count_up", 1)):
+            self.assertEqual(len(launches("forward")[kernel].by_line(SOURCE)), accesses, kernel)
+
+    def test_of_a_launch(self):
+        launch = launches("forward")["conflicts"]
+        self.assertEqual((launch.grid, launch.block, launch.warps), ((2, 1, 1), (128, 1, 1), 8))
+        self.assertEqual((launch.barriers, launch.read_sectors, launch.written_sectors), (2, 128, 128))
+        self.assertEqual(launch.total("sectors", kind="load"), 256)
+        self.assertEqual(launches("forward")["padded"].shared_bytes, 32 * 33 * 4)
+
+    def test_a_name_that_cannot_be_written_is_refused(self):
+        env = os.environ | {"PSFLIP_COUNTERS": "/nowhere/recording.json"}
+        done = subprocess.run([PROGRAM], env=env, capture_output=True, text=True)
+        self.assertEqual(done.returncode, 2)
+        self.assertRegex(
+            done.stderr, r"^\S+: PSFLIP_COUNTERS is '/nowhere/recording.json': No such file or directory\n$"
+        )
+
+
+if __name__ == "__main__":
+    PROGRAM = sys.argv.pop(1)
+    unittest.main()

@@ -1,0 +1,25 @@
+/// Who watches kernels run: the recorder of counters/. Ordinary programs have nobody.
+#pragma once
+
+namespace cuda_on_cpu {
+
+class Block;
+struct Grid;
+
+/// Called by the host threads that run a grid, several at once. A host thread joins a grid, runs blocks of it one after
+/// the other, and leaves. (Blocks of a cluster have a host thread each.)
+class Observer {
+ public:
+  virtual ~Observer() = default;
+  virtual void launch_begins(const Grid& grid) = 0;  ///< before anybody joins; on the thread that launches, as is
+  virtual void launch_ends(const Grid& grid) = 0;    ///< after all have left
+  virtual void joins(const Grid& grid) = 0;
+  virtual void leaves() = 0;
+  virtual void block_begins(const Block& block) = 0;
+  virtual void barrier_opens() = 0;  ///< all threads of the block that have not returned are there
+  virtual void block_ends() = 0;
+};
+/// Null, or set before main() begins.
+inline constinit Observer* observer = nullptr;
+
+}  // namespace cuda_on_cpu

@@ -1,0 +1,173 @@
+"""What common/gpu/on_cpu/counters records of a program's kernels, read, and told by kernel and source line."""
+
+import functools
+import re
+import subprocess
+from collections import defaultdict
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from results import read_result
+from stages import ROOT, Failure, last_line
+
+FORMAT = "psFlip recording, version 1"
+COUNTS = ("requests", "lanes", "sectors", "least_sectors", "wavefronts", "conflicts")
+LAMBDA = "operator()"
+RUNTIME = ROOT / "common/gpu/on_cpu"  # its headers, not what is tested there
+
+
+@dataclass(frozen=True)
+class Frame:
+    function: str
+    file: Path
+    line: int
+
+
+@dataclass
+class Place:
+    """What all requests of one instruction add up to."""
+
+    frames: tuple[Frame, ...]  # the program's own, from the access outwards to the kernel; without the runtime's
+    kind: str  # load, store, atomic
+    memory: str  # global, texture, shared, constant
+    bytes: int  # of a lane
+    counts: dict[str, int]
+
+    def line_in(self, file):
+        """Where in this file the access is, or the call that leads to it; None: not in this file."""
+        return next((frame.line for frame in self.frames if frame.file == file), None)
+
+
+@dataclass
+class Launch:
+    number: int  # of the program's launches, from 0
+    kernel: str  # without namespace and parameters: update<int, 2>; '' if it touches no memory
+    grid: tuple[int, ...]
+    block: tuple[int, ...]
+    shared_bytes: int  # of dynamic shared memory
+    barriers: int  # how often one opened, in all blocks together
+    read_sectors: int  # different ones
+    written_sectors: int
+    places: list[Place] = field(default_factory=list)
+
+    @property
+    def warps(self):
+        x, y, z = self.block
+        blocks = self.grid[0] * self.grid[1] * self.grid[2]
+        return blocks * -(-x * y * z // 32)
+
+    def total(self, count, *, kind=None, memory="global"):
+        """The sum of one of COUNTS over some places."""
+        chosen = (place for place in self.places if place.memory == memory and kind in (None, place.kind))
+        return sum(place.counts[count] for place in chosen)
+
+    def asked_bytes(self, memory="global"):
+        """What all lanes asked for."""
+        return sum(place.bytes * place.counts["lanes"] for place in self.places if place.memory == memory)
+
+    def by_line(self, file):
+        """{(line, kind, memory, bytes): summed counts} of the places that lead to this file, by line."""
+        found = defaultdict(lambda: dict.fromkeys(COUNTS, 0))
+        for place in self.places:
+            line = place.line_in(file)
+            if line is not None:
+                counts = found[line, place.kind, place.memory, place.bytes]
+                for name in COUNTS:
+                    counts[name] += place.counts[name]
+        return dict(sorted(found.items()))
+
+
+def source(path):
+    """The file that somebody wrote: kernels are compiled from copies in build/rewritten."""
+    _, rewritten, tail = path.partition("/rewritten/")
+    path = re.sub(r"\.cu\.cpp$", ".cu", str(ROOT / tail) if rewritten else path)
+    return Path(path)
+
+
+def plain_name(function):
+    """'void psflip::cpu::update<int, 2>(int const*, int)' -> 'update<int, 2>'"""
+    if re.search(r"(^|::)operator\(\)", function):
+        return LAMBDA
+    depth, begin = 0, 0
+    function = function.replace("(anonymous namespace)", "")
+    for i, c in enumerate(function):
+        depth += (c == "<") - (c == ">")
+        if depth == 0 and c == "(":
+            return function[begin:i]
+        if depth == 0 and c in ": ":
+            begin = i + 1
+    return function[begin:]
+
+
+def symbolised(program, codes):
+    """{code: its frames, from the access outwards}"""
+    command = ["addr2line", "-e", program, "-i", "-f", "-C", "-a"]
+    try:
+        done = subprocess.run(command, input="".join(f"{c:#x}\n" for c in codes), capture_output=True, text=True)
+    except FileNotFoundError:
+        raise Failure("there is no addr2line here; it comes with binutils") from None
+    if done.returncode:
+        raise Failure(f"addr2line: {last_line(done.stderr, done.returncode)}")
+    found, lines = {}, iter(done.stdout.splitlines())
+    for line in lines:
+        if re.fullmatch(r"0x[0-9a-f]{16}", line):
+            frames = found.setdefault(int(line, 16), [])
+            continue
+        path, _, number = next(lines).split(" (discriminator")[0].rpartition(":")
+        frames.append(Frame(plain_name(line), source(path), int(number) if number.isdigit() else 0))
+    return found
+
+
+def own_frames(frames):
+    """Those of the program: between the runtime's functions that kernels call and those that call kernels."""
+    own = []
+    for frame in frames:
+        runtime = RUNTIME in frame.file.parents and "test" not in frame.file.parts
+        if ROOT in frame.file.parents and not runtime:
+            own.append(frame)
+        elif own:
+            break
+    return tuple(own)
+
+
+def read_recording(file):
+    """The launches of a recording, in their order. Raises Failure if it is none."""
+    recording = read_result(file, FORMAT)
+    codes = sorted({place["code"] for launch in recording["launches"] for place in launch["places"]})
+    frames = symbolised(recording["program"], codes)
+    return [launch_of(entry, frames) for entry in recording["launches"]]
+
+
+def kernel_of(places):
+    """What most places say. Of the access itself, addr2line may give the function that its function is a part of; what
+    the source calls it has no template arguments."""
+    names = [place.frames[-1].function for place in places if len(place.frames) > 1]
+    names = names or [kernel_at(place.frames[-1]) for place in places if place.frames]
+    return max(names, key=names.count, default="")
+
+
+@functools.cache
+def kernel_at(frame):
+    """The kernel that the line is in, as its file has it."""
+    try:
+        lines = frame.file.read_text().splitlines()[: frame.line]
+    except OSError:
+        return frame.function
+    begin = "".join(lines).rpartition("__global__")[2]
+    found = re.match(r"\s+void\s+(__launch_bounds__\([^)]*\)\s*)?(\w+)\(", begin)
+    return found[2] if found else frame.function
+
+
+def launch_of(entry, frames):
+    places = []
+    for place in entry["places"]:
+        own = own_frames(frames[place["code"]])
+        if len(own) > 1 and own[-1].function == LAMBDA:  # what the rewriter makes of <<<...>>>
+            own = own[:-1]
+        texture = any(frame.file.name == "texture.hpp" for frame in frames[place["code"]])
+        memory = "texture" if texture else place["memory"]
+        counts = {name: place[name] for name in COUNTS}
+        places.append(Place(own, place["kind"], memory, place["bytes"], counts))
+    names = ("number", "shared_bytes", "barriers", "read_sectors", "written_sectors")
+    shape = {"grid": tuple(entry["grid"]), "block": tuple(entry["block"])}
+    return Launch(kernel=kernel_of(places), places=places, **shape, **{name: entry[name] for name in names})
