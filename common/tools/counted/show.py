@@ -1,0 +1,134 @@
+"""What was counted, for people: a table of launches, source lines with their figures, a comparison with ncu."""
+
+import table
+from results import read_result
+from stages import ROOT
+
+FORMAT = "psFlip recorded counters, version 1"
+TRUTH = "recorded_counters.json"
+SHARED = ("shared_wavefronts", "shared_bank_conflicts")
+COMPARED = ("load_requests", "load_sectors", "store_requests", "store_sectors", *SHARED)
+
+
+def sums(launch):
+    """What a launch adds up to, by the names that counters.py has for what ncu says, and more. Bytes that have to come
+    from memory and go there, if caches forget nothing, are whole sectors of 32 bytes."""
+    found = {}
+    for kind in ("load", "store", "atomic"):
+        for count in ("requests", "sectors", "least_sectors", "lanes"):
+            found[f"{kind}_{count}"] = launch.total(count, kind=kind)
+    found |= {f"texture_{count}": launch.total(count, memory="texture") for count in ("requests", "sectors")}
+    found["constant_requests"] = launch.total("requests", memory="constant")
+    found["shared_requests"] = launch.total("requests", memory="shared")
+    found["shared_wavefronts"] = launch.total("wavefronts", memory="shared")
+    found["shared_bank_conflicts"] = launch.total("conflicts", memory="shared")
+    found["asked_bytes"] = launch.asked_bytes() + launch.asked_bytes("texture")
+    found |= {"read_bytes": 32 * launch.read_sectors, "written_bytes": 32 * launch.written_sectors}
+    return found | {"warps": launch.warps, "barriers": launch.barriers}
+
+
+def lines_of(launch, file):
+    """By line, as they go into JSON."""
+    found = []
+    for (line, kind, memory, size), counts in launch.by_line(file).items():
+        place = {"line": line, "kind": kind, "memory": memory, "bytes_a_lane": size}
+        found.append(place | counts)
+    return found
+
+
+def per(part, whole, digits=1):
+    return f"{part / whole:.{digits}f}" if whole else "-"
+
+
+def launch_table(rows):
+    """One line a launch. rows: as count.py writes them to JSON."""
+    lines = []
+    for row in rows:
+        spins = row["updated_spins"]
+        lines.append(
+            {
+                "stage": row["stage"][:2],
+                "launch": row["launch"],
+                "load requests": f"{row['load_requests'] + row['texture_requests']:,}",
+                "sectors each": per(
+                    row["load_sectors"] + row["texture_sectors"], row["load_requests"] + row["texture_requests"]
+                ),
+                "store requests": f"{row['store_requests']:,}",
+                "sectors each ": per(row["store_sectors"], row["store_requests"]),
+                "B/spin asked": per(row["asked_bytes"], spins),
+                "from memory": per(row["read_bytes"], spins, 2),
+                "to memory": per(row["written_bytes"], spins, 2),
+                "wavefronts": f"{row['shared_wavefronts']:,}" if row["shared_requests"] else "-",
+                "conflicts": f"{row['shared_bank_conflicts']:,}" if row["shared_requests"] else "-",
+            }
+        )
+    return table.table_of(lines, ("stage", "launch"), table.aligned)
+
+
+def listing(row):
+    """The source around the lines that touch memory, with their figures beside them."""
+    file = ROOT / row["file"]
+    source = file.read_text().splitlines()
+    by_line = {}
+    for entry in row["lines"]:
+        by_line.setdefault(entry["line"], []).append(figures(entry))
+    if not by_line:
+        return ""
+    width = max(len(text) for texts in by_line.values() for text in texts)
+    lines = []
+    for number in range(max(1, min(by_line) - 2), min(len(source), max(by_line) + 2) + 1):
+        first, *others = by_line.get(number, [""])
+        lines.append(f"{first:{width}}  {number:4} {source[number - 1]}".rstrip())
+        lines += others
+    return "\n".join(lines)
+
+
+GUTTER = "requests, bytes of a lane, sectors (s) or wavefronts (w) of each, / of the least, lanes if not 32"
+
+
+def figures(entry):
+    """'400,000 load 4 B 4.8/4.0 s': what a request costs, and what the same bytes could cost."""
+    requests, memory = entry["requests"], entry["memory"]
+    text = f"{requests:11,} {entry['kind']:6} {entry['bytes_a_lane']:2} B "
+    if memory == "shared":
+        least = entry["wavefronts"] - entry["conflicts"]
+        text += f"{per(entry['wavefronts'], requests):>4}/{per(least, requests)} w"
+    elif memory == "constant":
+        text += "constant"
+    else:
+        text += f"{per(entry['sectors'], requests):>4}/{per(entry['least_sectors'], requests)} s"
+        text += " texture" * (memory == "texture")
+    active = entry["lanes"] / requests
+    return f"{text:33}" + (f" {active:4.1f}" if active < 31.95 else "")
+
+
+def difference(ours, theirs):
+    """'15,625,000' if both are the same, else with ncu's and how far ours is off."""
+    if ours == theirs:
+        return f"{ours:,}"
+    if not theirs:
+        return f"{ours:,} (ncu 0)"
+    return f"{ours:,} (ncu {theirs:,.0f}, {100 * (ours / theirs - 1):+.2g} %)"
+
+
+def differs(row):
+    """Whether requests or sectors are more than 1 % from ncu's."""
+    names = [name for name in COMPARED if name not in SHARED]
+    return any(abs(row[name] - row["ncu"][name]) > row["ncu"][name] / 100 for name in names)
+
+
+def truth(rows, form=table.as_markdown):
+    """Ours beside ncu's. Where a kernel shares no memory, ncu counts wavefronts of something else."""
+    lines = []
+    for row in rows:
+        cells = {"stage": row["stage"][:2], "launch": row["launch"]}
+        for name in COMPARED:
+            shares = row["shared_requests"] or name not in SHARED
+            cells[name.replace("_", " ")] = difference(row[name], row["ncu"][name]) if shares else "-"
+        lines.append(cells)
+    return table.table_of(lines, ("stage", "launch"), form)
+
+
+def truth_of_folder(folder):
+    """The table in common/gpu/on_cpu/README.md, of what count.py --beside wrote."""
+    return truth(read_result(folder / TRUTH, FORMAT)["rows"])

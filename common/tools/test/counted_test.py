@@ -1,0 +1,127 @@
+"""count.py and counted/: what is made of a recording. The recorder itself: common/gpu/on_cpu/counters/test."""
+
+import unittest
+from pathlib import Path
+
+import count
+from counted import recording, show
+from counted.recording import Frame, Launch, Place
+from models import MAJORITY
+from stages import ROOT, Failure
+
+STAGE = ROOT / "01_naive_gpu/update.cu"
+COUNTS = {"requests": 10, "lanes": 160, "sectors": 40, "least_sectors": 20, "wavefronts": 0, "conflicts": 0}
+
+
+def frame(function, file, line=1):
+    return Frame(function, Path(file), line)
+
+
+def place(line, kind="load", memory="global", **counts):
+    return Place(
+        (frame("sum_of_five<int>", STAGE, line), frame("update<int>", STAGE, 33)), kind, memory, 4, COUNTS | counts
+    )
+
+
+def launch(*places):
+    return Launch(3, "update<int>", (2, 1, 1), (16, 10, 1), 0, 0, 7, 5, list(places))
+
+
+class Recording(unittest.TestCase):
+    def test_names_lose_namespaces_and_parameters(self):
+        for function, name in (
+            ("void psflip::cpu::convert<signed char, int>(signed char const*, int*)", "convert<signed char, int>"),
+            ("update<int, 2>", "update<int, 2>"),
+            ("psflip::cpu::(anonymous namespace)::sum_of_five(int)", "sum_of_five"),
+            ("operator()<int const*, int>", "operator()"),
+            (
+                "auto Engine<int>::set(Lattice const&)::{lambda((auto:1)...)#2}::operator()<int*>(int*) const",
+                "operator()",
+            ),
+        ):
+            self.assertEqual(recording.plain_name(function), name)
+
+    def test_the_sources_are_those_that_were_written(self):
+        self.assertEqual(recording.source("/x/build/rewritten/01_naive_gpu/update.cu.cpp"), STAGE)
+        self.assertEqual(recording.source("/x/rewritten/common/a.cuh"), ROOT / "common/a.cuh")
+        self.assertEqual(recording.source("/usr/include/c++/12/tuple"), Path("/usr/include/c++/12/tuple"))
+
+    def test_the_runtime_around_a_kernel_is_left_out(self):
+        runtime, library = recording.RUNTIME / "runtime/launch.hpp", "/usr/include/c++/12/tuple"
+        inner = frame("__ldg", recording.RUNTIME / "kernel/device_functions.hpp")
+        own = [frame("load", STAGE, 24), frame("update", STAGE, 33)]
+        outer = [frame("apply", library), frame("run_threads", runtime), frame("main", ROOT / "common/app/a.cpp")]
+        self.assertEqual(recording.own_frames([inner, *own, *outer]), tuple(own))
+        self.assertEqual(recording.own_frames(outer[:2]), ())
+
+    def test_a_kernel_without_a_name_has_that_in_its_source(self):
+        self.assertEqual(recording.kernel_at(frame("run_threads<x>", STAGE, 33)), "update")
+        self.assertEqual(recording.kernel_at(frame("run_threads<x>", "/nowhere.cu", 33)), "run_threads<x>")
+
+    def test_sums(self):
+        found = launch(place(24), place(24), place(30, "store"), place(24, memory="shared", wavefronts=12))
+        self.assertEqual(found.warps, 10)
+        self.assertEqual(found.total("requests"), 30)
+        self.assertEqual(found.total("sectors", kind="load"), 80)
+        self.assertEqual(found.asked_bytes(), 3 * 160 * 4)
+        by_line = found.by_line(STAGE)
+        self.assertEqual(by_line[24, "load", "global", 4]["requests"], 20)
+        self.assertEqual(list(by_line), sorted(by_line))
+        self.assertEqual(found.by_line(ROOT / "other.cu"), {})
+
+
+class Show(unittest.TestCase):
+    def row(self, **ncu):
+        found = launch(place(24), place(33, "store"))
+        row = {"stage": "01_naive_gpu", "launch": "int32, 16 x 1", "updated_spins": 320, **show.sums(found)}
+        row |= {"file": "01_naive_gpu/update.cu", "lines": show.lines_of(found, STAGE)}
+        return row | {"ncu": {name: row[name] for name in show.COMPARED} | ncu}
+
+    def test_the_table(self):
+        headings, line = show.launch_table([self.row()]).splitlines()
+        self.assertRegex(headings, "^stage  launch +load requests  sectors each")
+        self.assertRegex(line, r"^01 +int32, 16 x 1 +10 +4\.0 +10 +4\.0 +4\.0 +0\.70 +0\.50 +- +-$")
+
+    def test_figures_stand_beside_their_lines(self):
+        lines = show.listing(self.row()).splitlines()
+        marked = [line for line in lines if " s " in line[:45]]
+        self.assertEqual(len(marked), 2)
+        self.assertRegex(marked[0], r"^ +10 load    4 B  4\.0/2\.0 s +16\.0 +24   return spin\[below\]")
+
+    def test_differences(self):
+        self.assertEqual(show.difference(1000, 1000), "1,000")
+        self.assertEqual(show.difference(1010, 1000), "1,010 (ncu 1,000, +1 %)")
+        self.assertEqual(show.difference(5, 0), "5 (ncu 0)")
+        self.assertFalse(show.differs(self.row()))
+        self.assertTrue(show.differs(self.row(load_sectors=39)))
+        self.assertFalse(show.differs(self.row(shared_wavefronts=39)))
+        self.assertIn("40 (ncu 39, +2.6 %)", show.truth([self.row(load_sectors=39)]))
+
+
+class Options(unittest.TestCase):
+    def test_what_does_not_fit_together_is_refused(self):
+        for words, message in (
+            (["--stages", "99"], "--stages 99: there is no such stage"),
+            (["--launch", "99:int32:16x1"], "--launch 99:int32:16x1: there is no stage 99"),
+            (["--launch", "01:wrong"], "--launch 01:wrong: a launch is written as"),
+            (["--launch", "01:int32:16x1", "--stages", "01"], "leave out --stages"),
+            (["--size", "100"], "--size is for one model"),
+            (["--beside", "h200", "--launch", "01:int32:16x1"], "leave out --launch"),
+            (["--beside", "nowhere"], "there is no counters.json"),
+            (["--beside", "h200", "--stages", "01", "--size", "7"], "nothing that was counted there can be compared"),
+        ):
+            with self.subTest(words), self.assertRaisesRegex(Failure, message):
+                count.wished_points(count.option_parser().parse_args(words))
+
+    def test_ncu_counts_in_proportion(self):
+        options = count.option_parser().parse_args(["--beside", "h200", "--stages", "01", "--size", "400"])
+        (_, problem, launch, ncu), *_ = count.wished_points(options)
+        self.assertEqual((problem, launch["thread_width"]), ({"size": 400}, 16))
+        self.assertEqual((ncu["load_requests"], ncu["load_sectors"]), (15625000 // 625, 75000000 // 625))
+
+    def test_only_whole_blocks(self):
+        self.assertTrue(count.covered({"thread_width": 16, "block": 2}, 64, 320))
+        self.assertFalse(count.covered({"thread_width": 16, "block": 2}, 64, 48))
+
+    def test_every_model_has_a_problem(self):
+        self.assertEqual(set(count.PROBLEMS[MAJORITY]), {"size"})
