@@ -18,6 +18,7 @@ import build
 import counters
 import stages
 from counted import runs, show
+from counted.advice import advice
 from models import MAJORITY, MODELS, SPIN_GLASS
 from options import Parser, add_stages, adder, expect_stages, new_file, whole
 from results import begin_result, write_result
@@ -43,9 +44,9 @@ def option_parser():
     add(
         "--beside",
         "DEVICE",
-        "what ncu counted on this device, as h200, beside the same counted here; minutes. With --size, the 2D launches "
-        "whose blocks cover both lattices, and ncu's counts in proportion. Exit code 1 if requests or sectors differ by "
-        "more than 1 %%",
+        "what ncu counted on this device, as h200, and the same counted here; minutes. With --size, the 2D launches "
+        "whose blocks cover both lattices, and ncu's counts in proportion. Exit code 1 if requests or sectors differ "
+        "by more than 1 %%",
     )
     parser.add_argument("--no-source", action="store_true", help="only the table")
     add("--json", "FILE", "write all that was counted, by line", new_file)
@@ -177,6 +178,8 @@ def main(arguments):
             print(f"\nBeside the source: {show.GUTTER}.")
         for row in () if options.no_source else rows:
             print(f"\n{row['file']}, {row['launch']}: {row['kernel']}", show.listing(row), sep="\n")
+            for line, text in advice(row["lines"]):
+                print(f"line {line}: {text}")
     if options.json:
         command = shlex.join(["common/run", *arguments])
         write_result(options.json, begin_result(show.FORMAT, command) | {"rows": rows})

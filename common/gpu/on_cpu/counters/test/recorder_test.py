@@ -9,6 +9,8 @@ import tempfile
 import unittest
 from pathlib import Path
 
+from counted import show
+from counted.advice import advice
 from counted.recording import read_recording
 
 SOURCE = Path(__file__).resolve().with_name("kernels.cu")
@@ -116,6 +118,28 @@ class Recorder(unittest.TestCase):
         self.assertRegex(
             done.stderr, r"^\S+: PSFLIP_COUNTERS is '/nowhere/recording.json': No such file or directory\n$"
         )
+
+
+class Advice(unittest.TestCase):
+    """Kernels whose bits are right, and that are slow: each is told by its line."""
+
+    def test_slow_kernels(self):
+        for kernel, comment, said in (
+            ("column_major", "load", "lanes lie apart: 32.0 sectors a load, where 4.0"),
+            ("stride_two", "load", "lanes lie apart: 8.0 sectors a load, where 4.0"),
+            ("misaligned", "load", "begins inside a sector: 5.0 sectors a load, where 4.0"),
+            ("single_bytes", "load", "1 byte a lane: words would take fewer requests"),
+            ("one_lane", "load", "one lane of 32 is at work in a load: 384 requests, where 12"),
+            ("conflicts", "out of the tile", "bank conflicts: 32.0 wavefronts a load, where 1.0"),
+        ):
+            with self.subTest(kernel):
+                found = advice(show.lines_of(launches("shuffled")[kernel], SOURCE))
+                line = line_of(kernel, comment)
+                self.assertTrue(any(at == line and text.startswith(said) for at, text in found), found)
+
+    def test_good_kernels(self):
+        for kernel in ("coalesced", "padded", "vectors", "shared_vectors", "one_word_for_all", "half_a_warp"):
+            self.assertEqual(advice(show.lines_of(launches("shuffled")[kernel], SOURCE)), [], kernel)
 
 
 if __name__ == "__main__":
