@@ -41,9 +41,9 @@ def option_parser():
         "for bit against stage 00, and prints a table for each of the two models: on a GPU if there is one, else on "
         "the CPU.",
         epilog="Also: --no-install (never install packages), --tour (the stages one by one: what to read and to "
-        "predict, then the measured rows), --device-report (what this machine has and lacks), --ranks N (runs stage 08 "
-        "on N ranks of MPI), --scaling DIR (times it on several numbers of ranks). --tour, --ranks and --scaling say "
-        "more with --help.",
+        "predict, then the measured rows), --counters (what the kernels do to memory, counted without a GPU), "
+        "--device-report (what this machine has and lacks), --ranks N (runs stage 08 on N ranks of MPI), --scaling DIR "
+        "(times it on several numbers of ranks). --tour, --counters, --ranks and --scaling say more with --help.",
     )
     add, flag = adder(parser), parser.add_argument
     flag(

@@ -187,4 +187,4 @@ def main(arguments):
 
 
 if __name__ == "__main__":
-    run_tool(main, "counters")
+    run_tool(main, "common/run --counters")

@@ -1,4 +1,4 @@
-"""Which lines of a kernel cost more than what they move, in words."""
+"""Which lines of a kernel cost more than what they move, or read what nobody wrote; in words."""
 
 WORTH_A_WORD = 1.1  # sectors a request, of the least
 
@@ -12,6 +12,8 @@ def advice(entries):
 def remarks(entry):
     requests, lanes = entry["requests"], entry["lanes"] / entry["requests"]
     what = f"a {entry['kind']}"
+    if entry["unwritten"]:
+        yield f"reads shared memory that no thread of the block has written: {entry['unwritten']:,} times"
     if lanes < 1.5:
         yield f"one lane of 32 is at work in {what}: {requests:,} requests, where {-(-requests // 32):,} could do"
     if entry["memory"] == "shared":

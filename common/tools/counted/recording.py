@@ -11,7 +11,7 @@ from results import read_result
 from stages import ROOT, Failure, last_line
 
 FORMAT = "psFlip recording, version 1"
-COUNTS = ("requests", "lanes", "sectors", "least_sectors", "wavefronts", "conflicts")
+COUNTS = ("requests", "lanes", "sectors", "least_sectors", "wavefronts", "conflicts", "unwritten")
 LAMBDA = "operator()"
 RUNTIME = ROOT / "common/gpu/on_cpu"  # its headers, not what is tested there
 

@@ -120,7 +120,7 @@ def differs(row):
 def truth(rows, form=table.as_markdown):
     """Ours beside ncu's. Where a kernel shares no memory, ncu counts wavefronts of something else."""
     lines = []
-    for row in rows:
+    for row in sorted(rows, key=lambda row: row["stage"]):
         cells = {"stage": row["stage"][:2], "launch": row["launch"]}
         for name in COMPARED:
             shares = row["shared_requests"] or name not in SHARED

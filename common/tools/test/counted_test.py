@@ -10,7 +10,8 @@ from models import MAJORITY
 from stages import ROOT, Failure
 
 STAGE = ROOT / "01_naive_gpu/update.cu"
-COUNTS = {"requests": 10, "lanes": 160, "sectors": 40, "least_sectors": 20, "wavefronts": 0, "conflicts": 0}
+COUNTS = {"requests": 10, "lanes": 160, "sectors": 40, "least_sectors": 20, "wavefronts": 0}
+COUNTS |= {"conflicts": 0, "unwritten": 0}
 
 
 def frame(function, file, line=1):

@@ -4,7 +4,7 @@
 
 #include "recorder.hpp"
 
-// NOLINTBEGIN(bugprone-reserved-identifier): the compiler chose the names
+// NOLINTBEGIN(bugprone-reserved-identifier,bugprone-macro-parentheses): the compiler chose the names
 namespace {
 
 using cuda_on_cpu::counters::Kind;
@@ -76,4 +76,4 @@ ATOMICS(16, std::uint16_t)
 ATOMICS(32, std::uint32_t)
 ATOMICS(64, std::uint64_t)
 }
-// NOLINTEND(bugprone-reserved-identifier)
+// NOLINTEND(bugprone-reserved-identifier,bugprone-macro-parentheses)

@@ -37,6 +37,7 @@ void Totals::add(const Totals& other) {
   least_sectors += other.least_sectors;
   wavefronts += other.wavefronts;
   conflicts += other.conflicts;
+  unwritten += other.unwritten;
 }
 
 std::uint64_t SectorSet::count() const {
@@ -91,9 +92,9 @@ bool write_recording(std::FILE* file, const std::string& program, std::uintptr_t
           file,
           "%s{\"code\": %" PRIuPTR ", \"kind\": \"%s\", \"memory\": \"%s\", \"bytes\": %u, \"requests\": %" PRIu64
           ", \"lanes\": %" PRIu64 ", \"sectors\": %" PRIu64 ", \"least_sectors\": %" PRIu64 ", \"wavefronts\": %" PRIu64
-          ", \"conflicts\": %" PRIu64 "}",
+          ", \"conflicts\": %" PRIu64 ", \"unwritten\": %" PRIu64 "}",
           between_places, t.code - loaded_at, kinds[static_cast<int>(t.kind)], memories[static_cast<int>(t.memory)],
-          t.bytes, t.requests, t.lanes, t.sectors, t.least_sectors, t.wavefronts, t.conflicts);
+          t.bytes, t.requests, t.lanes, t.sectors, t.least_sectors, t.wavefronts, t.conflicts, t.unwritten);
       between_places = ",\n";
     }
     std::fputs("]}", file);

@@ -26,6 +26,7 @@ struct Totals {
   std::uint64_t requests = 0, lanes = 0;
   std::uint64_t sectors = 0, least_sectors = 0;  ///< of global memory
   std::uint64_t wavefronts = 0, conflicts = 0;   ///< of shared memory
+  std::uint64_t unwritten = 0;  ///< lanes that read bytes of shared memory that nobody in the block had written
 
   void add(const Totals& other);
 };

@@ -13,6 +13,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -67,8 +68,7 @@ const Module& this_module() {
 /// What the thread_local variables hold that are the runtime's own and no __shared__ variables.
 template <class T>
 std::pair<std::uintptr_t, std::uintptr_t> extent_of(T& variable) {
-  const auto begin = reinterpret_cast<std::uintptr_t>(&variable);
-  return {begin, begin + sizeof(T)};
+  return {reinterpret_cast<std::uintptr_t>(&variable), reinterpret_cast<std::uintptr_t>(&variable + 1)};
 }
 
 /// The blocks that one host thread runs, one after the other.
@@ -101,6 +101,7 @@ class Worker {
     const auto begin = reinterpret_cast<std::uintptr_t>(dynamic.data());
     dynamic_ = {begin, begin + dynamic.size()};
     static_ = {reinterpret_cast<std::uintptr_t>(own.data()), reinterpret_cast<std::uintptr_t>(own.data()) + own.size()};
+    written_.assign(block.blocks_in_cluster() == 1 ? dynamic.size() + own.size() : 0, 0);
     runtime_ = {extent_of(place), extent_of(blockDim), extent_of(gridDim), extent_of(running_block), extent_of(block)};
   }
 
@@ -130,6 +131,7 @@ class Worker {
       site.used = index + 1;
     }
     Request& request = site.requests[index];
+    if (site.totals.memory == Memory::shared && !written_.empty()) note_written(site.totals, address);
     request.active |= 1u << thread % lanes_per_warp;
     request.address[thread % lanes_per_warp] = address;
   }
@@ -181,6 +183,15 @@ class Worker {
     cached.site = site.get();
   }
 
+  /// Keeps account of which bytes of shared memory the block has written.
+  void note_written(Totals& totals, std::uintptr_t address) {
+    const std::size_t offset = holds(dynamic_, address) ? address - dynamic_.first
+                                                        : address - static_.first + (dynamic_.second - dynamic_.first);
+    const auto bytes = std::span(written_).subspan(offset, totals.bytes);
+    if (totals.kind != Kind::store) totals.unwritten += std::find(bytes.begin(), bytes.end(), 0) != bytes.end();
+    if (totals.kind != Kind::load) std::fill(bytes.begin(), bytes.end(), 1);
+  }
+
   void count(Site& site) {
     Totals& t = site.totals;
     const Array* array = nullptr;
@@ -220,6 +231,8 @@ class Worker {
   std::vector<Site*> touched_;
   std::uint64_t barriers_ = 0;
   Extent dynamic_{}, static_{};
+  /// A flag a byte, of dynamic shared memory first. None in a cluster, where other blocks write there, too.
+  std::vector<unsigned char> written_;
   std::array<Extent, 5> runtime_{};
 };
 

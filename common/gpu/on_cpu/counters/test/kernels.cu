@@ -89,6 +89,15 @@ __global__ void shared_pairs(const int2* in, int2* out) {
   const int2 value = tile[2 * threadIdx.x];
   out[number()] = value;
 }
+__global__ void half_a_tile(const int* in, int* out) {
+  __shared__ int tile[threads];
+  extern __shared__ int other_tile[];
+  if (threadIdx.x % 2 == 0) tile[threadIdx.x] = in[number()];
+  if (threadIdx.x < 100) other_tile[threadIdx.x] = in[number()];
+  __syncthreads();
+  const int value = tile[threadIdx.x];              // every other is not there
+  out[number()] = value + other_tile[threadIdx.x];  // the last 28 are not there
+}
 __global__ void from_constants(int* out) {
   out[number()] = table[number() % 2];  // load
 }
@@ -126,6 +135,7 @@ int main() {
   padded<<<1, threads, lanes*(lanes + 1) * sizeof(int)>>>(in, out);
   shared_vectors<<<1, threads>>>(in_vectors, out_vectors);
   shared_pairs<<<1, threads>>>(in_pairs, out_pairs);
+  half_a_tile<<<2, threads, threads * sizeof(int)>>>(in, out);
   from_constants<<<3, threads>>>(out);
   return cudaDeviceSynchronize() == cudaSuccess && cudaGetLastError() == cudaSuccess ? 0 : 1;
 }

@@ -100,6 +100,14 @@ class Recorder(unittest.TestCase):
     def test_constant_memory(self):
         self.expect("from_constants", "load", "load", "constant", requests=12, lanes=384, sectors=0)
 
+    def test_shared_memory_that_nobody_wrote(self):
+        self.expect("half_a_tile", "every other is not there", "load", "shared", requests=8, unwritten=128)
+        self.expect("half_a_tile", "the last 28 are not there", "load", "shared", requests=8, unwritten=56)
+        found = advice(show.lines_of(launches("forward")["half_a_tile"], SOURCE))
+        self.assertIn("reads shared memory that no thread of the block has written: 128 times", dict(found).values())
+        for kernel in ("conflicts", "padded", "shared_vectors", "shared_pairs"):
+            self.assertEqual(launches("shuffled")[kernel].total("unwritten", memory="shared"), 0, kernel)
+
     def test_nothing_else_is_counted(self):
         for kernel, accesses in (("coalesced", 2), ("conflicts", 4), ("from_constants", 2), ("count_up", 1)):
             self.assertEqual(len(launches("forward")[kernel].by_line(SOURCE)), accesses, kernel)
