@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Fills the tables of measured figures in the READMEs from common/results. --check: says which are stale, exit code 1.
 
-In a README.md, of the repository, of common, or of a stage or a folder in it,
+In a README.md, of the repository, of common, of the CPU path, or of a stage or a folder in it,
 
     <!-- table: h200 comparison -->
     anything here is replaced
@@ -37,6 +37,8 @@ The first word is a folder of common/results, such as h200 or h200/words, the re
     scaling_targets, scaling_weak  the targets; weak scaling; both from the same file
     scaling_model 64 256     what the model predicts at these L, or all, from the same file
     scaling_plan 50,10       the same for larger systems, and for links of so many GB/s and microseconds
+    recorded_counters        requests, sectors and wavefronts as the CPU path counts them beside ncu's, from
+                             recorded_counters.json (common/run --counters --beside)
     first_table              how long it takes to the first table and to green tests, from first_table.json
                              (common/tools/first_table --json)
 """
@@ -52,6 +54,7 @@ from pathlib import Path
 import stages
 import table
 import way_in
+from counted import show
 from measure import generators, sizes, words
 from models import MAJORITY, SPIN_GLASS
 from options import Parser
@@ -206,6 +209,7 @@ def kinds():
         "amsc_published": words.published_markdown,
         "amsc_kernels": words.kernels_markdown,
         "first_table": way_in.markdown,
+        "recorded_counters": show.truth_of_folder,
     }
     return {kind.__name__: kind for kind in own} | others | offered("TABLES")
 
@@ -239,7 +243,8 @@ def main(arguments):
     options = parser.parse_args(arguments)
     stale = 0
     stages_own = sorted(options.root.glob("[0-9][0-9]_*/**/README.md"))
-    for readme in [options.root / "README.md", options.root / "common/README.md", *stages_own]:
+    shared = [options.root / place / "README.md" for place in ("", "common", "common/gpu/on_cpu")]
+    for readme in [*shared, *stages_own]:
         if not readme.exists():
             continue
         place = readme.relative_to(options.root)
