@@ -1,4 +1,4 @@
-"""count.py and counted/: what is made of a recording. The recorder itself: common/gpu/on_cpu/counters/test."""
+"""count.py and counted/: what is made of a recording. The recorder itself: common/gpu/on_cpu/test/counters."""
 
 import unittest
 from pathlib import Path
