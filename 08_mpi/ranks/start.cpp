@@ -7,7 +7,7 @@
 #include "08_mpi/ranks/conduct.hpp"
 #include "08_mpi/ranks/ranks.hpp"
 #include "app/abrupt_end.hpp"
-#include "app/output_file.hpp"
+#include "app/files/output_file.hpp"
 
 namespace psflip {
 

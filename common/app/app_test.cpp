@@ -22,15 +22,15 @@
 
 #include "app/abrupt_end.hpp"
 #include "app/command_line.hpp"
-#include "app/file_names.hpp"
+#include "app/files/file_names.hpp"
+#include "app/files/output_file.hpp"
+#include "app/files/text_file.hpp"
 #include "app/host.hpp"
 #include "app/interruption.hpp"
 #include "app/invalid_input.hpp"
-#include "app/output_file.hpp"
 #include "app/progress.hpp"
 #include "app/state_hash.hpp"
 #include "app/text.hpp"
-#include "app/text_file.hpp"
 
 namespace psflip {
 namespace {

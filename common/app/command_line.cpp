@@ -13,9 +13,9 @@
 #include <utility>
 
 #include "app/abrupt_end.hpp"
+#include "app/files/output_file.hpp"
 #include "app/interruption.hpp"
 #include "app/invalid_input.hpp"
-#include "app/output_file.hpp"
 
 namespace psflip {
 namespace {

@@ -14,9 +14,9 @@
 #include <span>
 #include <string>
 
-#include "app/file_names.hpp"
+#include "app/files/file_names.hpp"
+#include "app/files/output_file.hpp"
 #include "app/invalid_input.hpp"
-#include "app/output_file.hpp"
 
 namespace psflip::fuzz {
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "app/output_file.hpp"
+#include "app/files/output_file.hpp"
 #include "majority/simulation.hpp"
 
 namespace psflip::majority {

@@ -12,10 +12,10 @@
 #include <vector>
 
 #include "app/command_line.hpp"
-#include "app/file_names.hpp"
+#include "app/files/file_names.hpp"
+#include "app/files/output_file.hpp"
 #include "app/host.hpp"
 #include "app/invalid_input.hpp"
-#include "app/output_file.hpp"
 #include "app/progress.hpp"
 #include "app/state_hash.hpp"
 #include "gpu/launch_options.hpp"

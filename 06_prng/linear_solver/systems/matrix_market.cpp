@@ -8,8 +8,8 @@
 #include <string_view>
 #include <tuple>
 
+#include "app/files/text_file.hpp"
 #include "app/text.hpp"
-#include "app/text_file.hpp"
 
 namespace psflip::linear {
 namespace {

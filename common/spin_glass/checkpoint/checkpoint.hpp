@@ -23,8 +23,8 @@
 #include <optional>
 #include <string>
 
-#include "app/file_names.hpp"
-#include "app/output_file.hpp"
+#include "app/files/file_names.hpp"
+#include "app/files/output_file.hpp"
 #include "spin_glass/checkpoint/row_journal.hpp"
 #include "spin_glass/engine/simulation.hpp"
 #include "spin_glass/model/run.hpp"

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "app/files/output_file.hpp"
 #include "app/interruption.hpp"
-#include "app/output_file.hpp"
 #include "spin_glass/checkpoint/checkpoint.hpp"
 
 namespace psflip::spin_glass {

@@ -7,8 +7,8 @@
 #include <optional>
 #include <string_view>
 
+#include "app/files/text_file.hpp"
 #include "app/text.hpp"
-#include "app/text_file.hpp"
 
 namespace psflip::spin_glass {
 namespace {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "app/output_file.hpp"
+#include "app/files/output_file.hpp"
 #include "spin_glass/model/problem.hpp"
 
 namespace psflip::spin_glass {

@@ -6,7 +6,7 @@
 #include <variant>
 #include <vector>
 
-#include "app/output_file.hpp"
+#include "app/files/output_file.hpp"
 
 namespace psflip::spin_glass {
 

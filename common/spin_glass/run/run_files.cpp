@@ -5,7 +5,7 @@
 #include <string_view>
 #include <system_error>
 
-#include "app/file_names.hpp"
+#include "app/files/file_names.hpp"
 #include "app/invalid_input.hpp"
 #include "spin_glass/checkpoint/checkpoint.hpp"
 #include "spin_glass/model/edge_list.hpp"

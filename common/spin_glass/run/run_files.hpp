@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "app/output_file.hpp"
+#include "app/files/output_file.hpp"
 #include "spin_glass/model/observables.hpp"
 #include "spin_glass/model/run.hpp"
 #include "spin_glass/run/result_table.hpp"

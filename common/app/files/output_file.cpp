@@ -1,4 +1,4 @@
-#include "app/output_file.hpp"
+#include "app/files/output_file.hpp"
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -9,7 +9,7 @@
 #include <cstring>
 #include <utility>
 
-#include "app/file_names.hpp"
+#include "app/files/file_names.hpp"
 #include "app/invalid_input.hpp"
 
 namespace psflip {

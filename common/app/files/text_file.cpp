@@ -1,4 +1,4 @@
-#include "app/text_file.hpp"
+#include "app/files/text_file.hpp"
 
 #include <algorithm>
 #include <cerrno>

@@ -1,4 +1,4 @@
-#include "app/file_names.hpp"
+#include "app/files/file_names.hpp"
 
 #include <sys/stat.h>
 
