@@ -101,7 +101,9 @@ def refused(trial, *words, **more):
 
 
 def mistakes(trial):
-    words = [word for _ in range(trial.random.randint(1, 2)) for word in mistake(trial)]
+    made = [mistake(trial) for _ in range(trial.random.randint(1, 2))]
+    made.sort(key=lambda one: one == ["--size"])  # at the end, or it would take the next mistake for its value
+    words = [word for one in made for word in one]
     if "--resume" in words:
         refused(trial, *words)
     else:
