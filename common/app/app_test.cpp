@@ -184,6 +184,10 @@ TEST(RunProgram, TurnsExceptionsIntoOneLine) {
   EXPECT_EQ(failure.exit_code, 1);
   EXPECT_EQ(failure.err, "prog: the device is gone\n");
 
+  const Ending files = run({}, [] { std::filesystem::file_size("missing"); });
+  EXPECT_EQ(files.exit_code, 2);
+  EXPECT_EQ(files.err, "prog: missing: No such file or directory\n");
+
   const Ending memory = run({}, [] { throw std::bad_alloc(); });
   EXPECT_EQ(memory.exit_code, 1);
   EXPECT_EQ(memory.err, "prog: out of memory\n");

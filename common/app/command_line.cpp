@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstring>
 #include <exception>
+#include <filesystem>
 #include <iostream>
 #include <new>
 #include <stdexcept>
@@ -193,6 +194,8 @@ int run_program(CommandLine& line, int argc, const char* const* argv, const std:
     return 0;
   } catch (const InvalidInput& error) {
     return fail(line.program(), error.what(), 2);
+  } catch (const std::filesystem::filesystem_error& error) {
+    return fail(line.program(), error.path1().string() + ": " + error.code().message(), 2);
   } catch (const Interrupted& error) {
     return fail(line.program(), error.what(), 128 + error.signal());
   } catch (const std::bad_alloc&) {

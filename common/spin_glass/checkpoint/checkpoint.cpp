@@ -207,7 +207,8 @@ Checkpoint::Checkpoint(std::string path) : path_(std::move(path)) {
   Checksum checksum;
   std::uint64_t found = 0;
   std::vector<char> part(1 << 16);
-  const auto length = static_cast<std::size_t>(std::filesystem::file_size(path_));
+  const auto length = static_cast<std::size_t>(std::filesystem::file_size(path_, error));
+  if (error) refuse("cannot be read: " + error.message());
   if (length < sizeof preamble + sizeof found) {
     refuse("damaged: it is too short");
   }

@@ -1,12 +1,12 @@
 #include "spin_glass/run/options.hpp"
 
 #include <cmath>
-#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <utility>
 
 #include "app/command_line.hpp"
+#include "app/files/file_names.hpp"
 #include "app/invalid_input.hpp"
 #include "app/text.hpp"
 #include "gpu/launch_options.hpp"
@@ -96,8 +96,7 @@ void refuse_another(const Options& given, const Run& saved) {
   if (given.outputs.correlations && !saved.correlates()) {
     contradict("--correlations", *given.outputs.correlations, "none: they were not measured");
   }
-  const auto absolute = [](const std::string& path) { return std::filesystem::absolute(path).lexically_normal(); };
-  if (given.checkpoint && absolute(*given.checkpoint) != absolute(given.resume.value())) {
+  if (given.checkpoint && !one_file(*given.checkpoint, given.resume.value())) {
     contradict("--checkpoint", *given.checkpoint, *given.resume + ", which --resume continues");
   }
 }

@@ -693,6 +693,7 @@ class LongRuns(programs.InFolder):
             ("--output", "a.csv"),
             ("--correlations", "a.csv"),
             ("--checkpoint", "d"),
+            ("--checkpoint", ""),
             ("--generator", "philox"),
             ("--couplings", "a.rudy"),
             ("--sweeps", 99),
