@@ -184,7 +184,7 @@ TEST(RunProgram, TurnsExceptionsIntoOneLine) {
   EXPECT_EQ(failure.exit_code, 1);
   EXPECT_EQ(failure.err, "prog: the device is gone\n");
 
-  const Ending files = run({}, [] { std::filesystem::file_size("missing"); });
+  const Ending files = run({}, [] { static_cast<void>(std::filesystem::file_size("missing")); });
   EXPECT_EQ(files.exit_code, 2);
   EXPECT_EQ(files.err, "prog: missing: No such file or directory\n");
 
