@@ -125,6 +125,7 @@ const std::string& Ranks::library() {
 
 void Ranks::abort(const std::string& message) const noexcept {
   std::fprintf(stderr, "spin_glass: rank %d: %s\n", rank_, message.c_str());
+  std::fflush(nullptr);
   remove_unfinished();
   MPI_Abort(world, 1);
   std::_Exit(1);

@@ -1,6 +1,5 @@
 #include "app/abrupt_end.hpp"
 
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

@@ -2,8 +2,7 @@
 #
 # psflip_add_fuzz_target(name source CORPUS folder ... LINK library ...): the program <build>/fuzz/<name> from a source
 # with LLVMFuzzerTestOneInput (fuzz/target.hpp). In the preset fuzz, clang's libFuzzer makes inputs from those in the
-# folders (.ci/fuzz). In every build of the whole tree the test fuzz.<name>
-# runs those that are there.
+# folders (.ci/fuzz). In every build of the whole tree the test fuzz.<name> runs those that are there.
 add_custom_target(fuzz_targets)
 
 function(psflip_add_fuzz_target name source)

@@ -23,7 +23,8 @@ bool one_file(const std::string& a, const std::string& b);
 void refuse_twins(const std::vector<std::string>& written, const std::vector<std::string>& read = {});
 
 /// A name as one keeps it in a file in `folder`, so that a folder may be moved or copied with all in it: a relative
-/// name, and one of a file in the folder, become relative to it; any other absolute name stays.
+/// name, and one of a file in the folder, become relative to it; any other absolute name stays. Throws InvalidInput if
+/// the system cannot say where they are.
 std::string kept_name(const std::string& name, const std::filesystem::path& folder);
 /// And back: a name that is good here.
 std::string name_here(const std::string& kept, const std::filesystem::path& folder);

@@ -2,7 +2,6 @@
 
 import resource
 import shutil
-import signal
 import subprocess
 
 from hostile.runs import Run
@@ -36,11 +35,7 @@ def on_a_small_disk(trial, run):
 def with_small_files(trial, run):
     most = trial.random.randint(10, 40000)
 
-    def limit():
-        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-        resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
-
-    disturb(trial, run, preexec_fn=limit)
+    disturb(trial, run, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (most, most)))
     run.go_on()
 
 

@@ -65,7 +65,7 @@ const Module& this_module() {
   return module;
 }
 
-/// What the thread_local variables hold that are the runtime's own and no __shared__ variables.
+/// Where a thread_local variable lies that is the runtime's own and no __shared__ variable.
 template <class T>
 std::pair<std::uintptr_t, std::uintptr_t> extent_of(T& variable) {
   return {reinterpret_cast<std::uintptr_t>(&variable), reinterpret_cast<std::uintptr_t>(&variable + 1)};

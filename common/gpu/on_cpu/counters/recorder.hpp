@@ -5,7 +5,7 @@
 /// lanes of a warp do at the same place of the code, each for the same time since the block's last barrier, into
 /// requests.
 ///
-/// PSFLIP_COUNTERS=FILE says where the recording goes when the program ends: JSON, which recording.cpp describes.
+/// PSFLIP_COUNTERS=FILE says where the recording goes when the program ends: JSON, which launch_record.hpp describes.
 /// Without it nothing is recorded.
 #pragma once
 
