@@ -1,6 +1,7 @@
 """What common/gpu/on_cpu/counters records of a program's kernels, read, and told by kernel and source line."""
 
 import functools
+import os
 import re
 import subprocess
 from collections import defaultdict
@@ -14,6 +15,7 @@ FORMAT = "psFlip recording, version 1"
 COUNTS = ("requests", "lanes", "sectors", "least_sectors", "wavefronts", "conflicts", "unwritten")
 LAMBDA = "operator()"
 RUNTIME = ROOT / "common/gpu/on_cpu"  # its headers, not what is tested there
+TREE = "/psFlip"  # what debug information calls ROOT: common/gpu/on_cpu/counters/CMakeLists.txt
 
 
 @dataclass(frozen=True)
@@ -79,9 +81,11 @@ class Launch:
 
 def source(path):
     """The file that somebody wrote: kernels are compiled from copies in build/rewritten."""
+    path = os.path.normpath(path)
     _, rewritten, tail = path.partition("/rewritten/")
-    path = re.sub(r"\.cu\.cpp$", ".cu", str(ROOT / tail) if rewritten else path)
-    return Path(path)
+    if rewritten:
+        return ROOT / re.sub(r"\.cu\.cpp$", ".cu", tail)
+    return ROOT / path.removeprefix(f"{TREE}/") if path.startswith(f"{TREE}/") else Path(path)
 
 
 def plain_name(function):
@@ -135,6 +139,8 @@ def read_recording(file):
     recording = read_result(file, FORMAT)
     codes = sorted({place["code"] for launch in recording["launches"] for place in launch["places"]})
     frames = symbolised(recording["program"], codes)
+    if codes and not any(own_frames(frames[code]) for code in codes):
+        raise Failure(f"{recording['program']}: addr2line finds no line of {ROOT} in it; build it anew")
     return [launch_of(entry, frames) for entry in recording["launches"]]
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from counted import show
 from counted.advice import advice
 from counted.recording import read_recording
+from stages import Failure
 
 SOURCE = Path(__file__).resolve().with_name("kernels.cu")
 BY_SCHEDULE = {}
@@ -126,6 +127,14 @@ class Recorder(unittest.TestCase):
         self.assertRegex(
             done.stderr, r"^\S+: PSFLIP_COUNTERS is '/nowhere/recording.json': No such file or directory\n$"
         )
+
+    def test_a_program_without_lines_is_refused(self):
+        with tempfile.TemporaryDirectory() as folder:
+            program, file = Path(folder, "stripped"), Path(folder, "recording.json")
+            subprocess.run(["strip", "--strip-debug", "-o", program, PROGRAM], check=True)
+            subprocess.run([program], env=os.environ | {"PSFLIP_COUNTERS": str(file)}, check=True)
+            with self.assertRaisesRegex(Failure, "stripped: addr2line finds no line of .* in it; build it anew"):
+                read_recording(file)
 
 
 class Advice(unittest.TestCase):
