@@ -13,7 +13,9 @@ def remarks(entry):
     requests, lanes = entry["requests"], entry["lanes"] / entry["requests"]
     what = f"a {entry['kind']}"
     if entry["unwritten"]:
-        yield f"reads shared memory that no thread of the block has written: {entry['unwritten']:,} times"
+        nobody = "no thread of the block" if entry["memory"] == "shared" else "nobody"
+        memory = "device" if entry["memory"] == "global" else entry["memory"]
+        yield f"reads {memory} memory that {nobody} has written: {entry['unwritten']:,} times"
     if lanes < 1.5:
         yield f"one lane of 32 is at work in {what}: {requests:,} requests, where {-(-requests // 32):,} could do"
     if entry["memory"] == "shared":

@@ -50,6 +50,7 @@ class Launch:
     barriers: int  # how often one opened, in all blocks together
     read_sectors: int  # different ones
     written_sectors: int
+    block_sectors: int  # read, different ones of each block
     places: list[Place] = field(default_factory=list)
 
     @property
@@ -174,6 +175,6 @@ def launch_of(entry, frames):
         memory = "texture" if texture else place["memory"]
         counts = {name: place[name] for name in COUNTS}
         places.append(Place(own, place["kind"], memory, place["bytes"], counts))
-    names = ("number", "shared_bytes", "barriers", "read_sectors", "written_sectors")
+    names = ("number", "shared_bytes", "barriers", "read_sectors", "written_sectors", "block_sectors")
     shape = {"grid": tuple(entry["grid"]), "block": tuple(entry["block"])}
     return Launch(kernel=kernel_of(places), places=places, **shape, **{name: entry[name] for name in names})

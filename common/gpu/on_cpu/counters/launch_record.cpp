@@ -9,14 +9,17 @@
 namespace cuda_on_cpu::counters {
 namespace {
 
-std::vector<Array> arrays_now() {
+std::vector<Array> arrays_now(const WrittenArrays& written_bytes) {
   Registry& registry = Registry::instance();
   const std::lock_guard lock(registry.mutex);
   std::vector<Array> arrays;
   std::uint64_t bit = 0;
   for (const auto& [address, allocation] : registry.allocations) {
     if (allocation.bytes == 0) continue;
-    arrays.push_back({address, address + allocation.bytes, bit});
+    const auto known = written_bytes.find(address);
+    const bool ours_alone = !allocation.of_other_process && allocation.file.number < 0;
+    arrays.push_back({address, address + allocation.bytes, bit,
+                      known != written_bytes.end() && ours_alone ? known->second : nullptr});
     bit += arrays.back().last_sector() - arrays.back().first_sector() + 1;
   }
   return arrays;
@@ -46,14 +49,17 @@ std::uint64_t SectorSet::count() const {
   return sum;
 }
 
-LaunchRecord::LaunchRecord(std::uint64_t number_, uint3 grid_, uint3 block_, std::size_t dynamic_shared_bytes_)
+LaunchRecord::LaunchRecord(std::uint64_t number_, uint3 grid_, uint3 block_, std::size_t dynamic_shared_bytes_,
+                           const WrittenArrays& written_bytes)
     : number(number_),
       grid(grid_),
       block(block_),
       dynamic_shared_bytes(dynamic_shared_bytes_),
-      arrays(arrays_now()),
+      arrays(arrays_now(written_bytes)),
       read(sectors_in(arrays)),
       written(sectors_in(arrays)) {}
+
+std::uint64_t LaunchRecord::sectors_of_arrays() const { return sectors_in(arrays); }
 
 const Array* LaunchRecord::find(std::uintptr_t sector) const {
   const auto after =
@@ -82,9 +88,9 @@ bool write_recording(std::FILE* file, const std::string& program, std::uintptr_t
                  "%s{\"number\": %" PRIu64
                  ", \"grid\": [%u, %u, %u], \"block\": [%u, %u, %u], \"shared_bytes\": %zu, "
                  "\"barriers\": %" PRIu64 ", \"read_sectors\": %" PRIu64 ", \"written_sectors\": %" PRIu64
-                 ", \"places\": [",
+                 ", \"block_sectors\": %" PRIu64 ", \"places\": [",
                  between_launches, launch->number, g.x, g.y, g.z, b.x, b.y, b.z, launch->dynamic_shared_bytes,
-                 launch->barriers, launch->read.count(), launch->written.count());
+                 launch->barriers, launch->read.count(), launch->written.count(), launch->block_sectors);
     between_launches = ",\n";
     const char* between_places = "\n";
     for (const auto& [key, t] : launch->places) {

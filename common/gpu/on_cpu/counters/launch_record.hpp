@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "kernel/vector_types.hpp"
 #include "recorder.hpp"
 #include "request.hpp"
+#include "written_bytes.hpp"
 
 namespace cuda_on_cpu::counters {
 
@@ -26,7 +28,7 @@ struct Totals {
   std::uint64_t requests = 0, lanes = 0;
   std::uint64_t sectors = 0, least_sectors = 0;  ///< of global memory
   std::uint64_t wavefronts = 0, conflicts = 0;   ///< of shared memory
-  std::uint64_t unwritten = 0;  ///< lanes that read bytes of shared memory that nobody in the block had written
+  std::uint64_t unwritten = 0;  ///< lanes that read bytes that nobody had written: in shared memory, of the block
 
   void add(const Totals& other);
 };
@@ -34,7 +36,8 @@ struct Totals {
 /// An array in device memory; no two have a sector in common.
 struct Array {
   std::uintptr_t begin, end;
-  std::uint64_t first_bit;  ///< of a SectorSet: where its first sector is
+  std::uint64_t first_bit;                      ///< of a SectorSet: where its first sector is
+  std::shared_ptr<WrittenBytes> written_bytes;  ///< null if other processes may have written, too
 
   std::uintptr_t first_sector() const { return begin / sector_bytes; }
   std::uintptr_t last_sector() const { return (end - 1) / sector_bytes; }
@@ -55,9 +58,12 @@ class SectorSet {
   std::vector<std::atomic<std::uint64_t>> words_;
 };
 
+using WrittenArrays = std::map<std::uintptr_t, std::shared_ptr<WrittenBytes>>;  ///< by address
+
 struct LaunchRecord {
   /// Remembers the arrays that are there now.
-  LaunchRecord(std::uint64_t number, uint3 grid, uint3 block, std::size_t dynamic_shared_bytes);
+  LaunchRecord(std::uint64_t number, uint3 grid, uint3 block, std::size_t dynamic_shared_bytes,
+               const WrittenArrays& written_bytes);
 
   std::uint64_t number;  ///< of the program's launches, from 0
   uint3 grid, block;
@@ -67,13 +73,17 @@ struct LaunchRecord {
   std::mutex mutex;                         ///< of what follows, while host threads are at work
   std::map<std::uintptr_t, Totals> places;  ///< by a key that begins with the place in the code
   std::uint64_t barriers = 0;               ///< how often one opened, in all blocks
+  std::uint64_t block_sectors = 0;          ///< that blocks read, different ones of each block
+
+  std::uint64_t sectors_of_arrays() const;
 
   /// The array that has bytes in this sector (address / 32); null if none does.
   const Array* find(std::uintptr_t sector) const;
 };
 
 /// Writes a recording as JSON: {"format", "program": its file, "launches": [{"number", "grid", "block":
-/// [x, y, z], "shared_bytes", "barriers", "read_sectors", "written_sectors": different ones, "places": [{"code": in the
+/// [x, y, z], "shared_bytes", "barriers", "read_sectors", "written_sectors": different ones,
+/// "block_sectors": read, different ones of each block, "places": [{"code": in the
 /// program's file, as addr2line wants it, "kind", "memory", "bytes": of a lane, and Totals}]}]}. Returns whether all
 /// was written.
 bool write_recording(std::FILE* file, const std::string& program, std::uintptr_t loaded_at,

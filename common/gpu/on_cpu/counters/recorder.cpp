@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -80,7 +81,9 @@ class Worker {
     warps_ = (threads_ + lanes_per_warp - 1) / lanes_per_warp;
     cached_ = std::make_unique<std::array<Cached, cache_entries>>();
     sites_.clear();
-    barriers_ = 0;
+    barriers_ = block_sectors_ = 0;
+    last_block_.assign(launch.sectors_of_arrays(), 0);
+    blocks_ = 0;
   }
 
   void leave() {
@@ -91,11 +94,13 @@ class Worker {
       if (!is_new) it->second.add(site->totals);
     }
     launch_->barriers += barriers_;
+    launch_->block_sectors += block_sectors_;
     sites_.clear();
     launch_ = nullptr;
   }
 
   void begin(const Block& block) {
+    ++blocks_;
     // Where shared memory is differs from block to block of a cluster, and from launch to launch.
     const auto dynamic = block.dynamic_shared_memory(), own = block.thread_local_memory();
     const auto begin = reinterpret_cast<std::uintptr_t>(dynamic.data());
@@ -132,6 +137,7 @@ class Worker {
     }
     Request& request = site.requests[index];
     if (site.totals.memory == Memory::shared && !written_.empty()) note_written(site.totals, address);
+    if (cached.array != nullptr) note_written(site.totals, address, *cached.array);
     request.active |= 1u << thread % lanes_per_warp;
     request.address[thread % lanes_per_warp] = address;
   }
@@ -143,7 +149,8 @@ class Worker {
   struct Cached {
     std::uintptr_t key = 0;
     Extent extent{1, 0};
-    Site* site = nullptr;  ///< null: of no interest
+    Site* site = nullptr;          ///< null: of no interest
+    const Array* array = nullptr;  ///< in device memory, if it is known who writes there
   };
 
   static bool holds(const Extent& extent, std::uintptr_t address) {
@@ -152,7 +159,7 @@ class Worker {
 
   void find(Cached& cached, std::uintptr_t key, Kind kind, std::uintptr_t code, std::uintptr_t address,
             unsigned bytes) {
-    cached = {key, {address, address + 1}, nullptr};
+    cached = {key, {address, address + 1}, nullptr, nullptr};
     Memory memory{};
     if (holds(dynamic_, address)) {
       memory = Memory::shared;
@@ -169,6 +176,7 @@ class Worker {
                array != nullptr && holds({array->begin, array->end}, address)) {
       memory = Memory::global;
       cached.extent = {array->begin, array->end};
+      if (array->written_bytes) cached.array = array;
     } else {
       const auto& variables = this_module().variables;
       if (std::none_of(variables.begin(), variables.end(), [&](const Extent& e) { return holds(e, address); })) return;
@@ -190,6 +198,13 @@ class Worker {
     const auto bytes = std::span(written_).subspan(offset, totals.bytes);
     if (totals.kind != Kind::store) totals.unwritten += std::find(bytes.begin(), bytes.end(), 0) != bytes.end();
     if (totals.kind != Kind::load) std::fill(bytes.begin(), bytes.end(), 1);
+  }
+
+  /// The same of device memory.
+  static void note_written(Totals& totals, std::uintptr_t address, const Array& array) {
+    const std::size_t offset = address - array.begin, bytes = std::min<std::size_t>(totals.bytes, array.end - address);
+    if (totals.kind != Kind::store) totals.unwritten += !array.written_bytes->hold(offset, bytes);
+    if (totals.kind != Kind::load) array.written_bytes->mark(offset, bytes);
   }
 
   void count(Site& site) {
@@ -215,6 +230,10 @@ class Worker {
           if (array == nullptr) continue;
           const std::uint64_t bit = array->first_bit + sector - array->first_sector();
           if (t.kind != Kind::store) launch_->read.mark(bit);
+          if (t.kind == Kind::load && last_block_[bit] != blocks_) {
+            last_block_[bit] = blocks_;
+            ++block_sectors_;
+          }
           if (t.kind != Kind::load) launch_->written.mark(bit);
         }
       }
@@ -229,7 +248,9 @@ class Worker {
   std::unique_ptr<std::array<Cached, cache_entries>> cached_;
   std::unordered_map<std::uintptr_t, std::unique_ptr<Site>> sites_;
   std::vector<Site*> touched_;
-  std::uint64_t barriers_ = 0;
+  std::uint64_t barriers_ = 0, block_sectors_ = 0;
+  std::vector<std::uint32_t> last_block_;  ///< by sector: which of this thread's blocks read it last
+  std::uint32_t blocks_ = 0;
   Extent dynamic_{}, static_{};
   /// A flag a byte, of dynamic shared memory first. None in a cluster, where other blocks write there, too.
   std::vector<unsigned char> written_;
@@ -265,9 +286,14 @@ class Recorder final : public Observer {
   }
 
   void launch_begins(const Grid& grid) override {
-    const std::lock_guard lock(mutex_);
-    running_[&grid] =
-        std::make_unique<LaunchRecord>(launches_++, grid.extent, grid.block_extent, grid.dynamic_shared_bytes);
+    std::unique_lock lock(mutex_);
+    const WrittenArrays written = written_;
+    const std::uint64_t number = launches_++;
+    lock.unlock();  // arrays are counted under the registry's lock, and whoever has that may wait for this one
+    auto record =
+        std::make_unique<LaunchRecord>(number, grid.extent, grid.block_extent, grid.dynamic_shared_bytes, written);
+    lock.lock();
+    running_[&grid] = std::move(record);
   }
   void launch_ends(const Grid& grid) override {
     const std::lock_guard lock(mutex_);
@@ -290,6 +316,23 @@ class Recorder final : public Observer {
     worker = nullptr;
   }
 
+  void memory_begins(const void* begin, std::size_t bytes) override {
+    const std::lock_guard lock(mutex_);
+    written_[reinterpret_cast<std::uintptr_t>(begin)] = std::make_shared<WrittenBytes>(bytes);
+  }
+  void memory_is_written(const void* begin, std::size_t bytes) override {
+    const std::lock_guard lock(mutex_);
+    const auto address = reinterpret_cast<std::uintptr_t>(begin);
+    const auto after = written_.upper_bound(address);
+    if (after == written_.begin()) return;
+    const auto& [array, written] = *std::prev(after);
+    if (address - array < written->bytes()) written->mark(address - array, bytes);
+  }
+  void memory_ends(const void* begin) override {
+    const std::lock_guard lock(mutex_);
+    written_.erase(reinterpret_cast<std::uintptr_t>(begin));
+  }
+
  private:
   const char* name_;
   std::FILE* file_;
@@ -297,6 +340,7 @@ class Recorder final : public Observer {
   std::uint64_t launches_ = 0;
   std::map<const Grid*, std::unique_ptr<LaunchRecord>> running_;
   std::vector<std::unique_ptr<LaunchRecord>> done_;
+  WrittenArrays written_;  ///< of this process's allocations in device memory
 };
 
 /// Made before main(), so that it ends after everything that could launch.

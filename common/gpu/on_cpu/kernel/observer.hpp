@@ -1,6 +1,8 @@
 /// Who watches kernels run: the recorder of counters/. Ordinary programs have nobody.
 #pragma once
 
+#include <cstddef>
+
 namespace cuda_on_cpu {
 
 class Block;
@@ -18,6 +20,11 @@ class Observer {
   virtual void block_begins(const Block& block) = 0;
   virtual void barrier_opens() = 0;  ///< all threads of the block that have not returned are there
   virtual void block_ends() = 0;
+
+  /// Device memory that is allocated, with nothing in it; that is written by a copy or cudaMemset; and that is freed.
+  virtual void memory_begins(const void* begin, std::size_t bytes) = 0;
+  virtual void memory_is_written(const void* begin, std::size_t bytes) = 0;
+  virtual void memory_ends(const void* begin) = 0;
 };
 /// Null, or set before main() begins.
 inline constinit Observer* observer = nullptr;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "kernel/crash.hpp"
+#include "kernel/observer.hpp"
 #include "kernel/sanitizers.hpp"
 #include "registry.hpp"
 #include "settings.hpp"
@@ -126,6 +127,7 @@ cudaError_t allocate(void** pointer, std::size_t bytes, cudaMemoryType type) {
   if (settings().guard) mprotect(allocation.pages, allocation.page_bytes, registry.protection(allocation));
   used += allocation.device_bytes();
   registry.allocations.emplace(reinterpret_cast<std::uintptr_t>(memory), allocation);
+  if (observer != nullptr && allocation.in_device_memory()) observer->memory_begins(memory, bytes);
   *pointer = memory;
   return cudaSuccess;
 }
@@ -142,6 +144,7 @@ cudaError_t release(void* pointer, bool host) {
   if (it == registry.allocations.end() || it->second.in_device_memory() == host || it->second.of_other_process)
     return report(cudaErrorInvalidValue);
   registry.used[static_cast<std::size_t>(it->second.device)] -= it->second.device_bytes();
+  if (observer != nullptr) observer->memory_ends(pointer);
   give_back_pages(it->second);
   registry.allocations.erase(it);
   return cudaSuccess;
@@ -193,9 +196,11 @@ cudaError_t start_copy(void* target, const void* source, const Rows& rows, cudaM
     return cudaErrorInvalidValue;
   const auto copy = [=](const void* begin) {
     const DeviceMemoryAccess access(any_device);
-    for (std::size_t row = 0; row < rows.height; ++row)
-      std::memmove(static_cast<std::byte*>(target) + row * rows.target_pitch,
-                   static_cast<const std::byte*>(begin) + row * rows.source_pitch, rows.width);
+    for (std::size_t row = 0; row < rows.height; ++row) {
+      std::byte* const to_row = static_cast<std::byte*>(target) + row * rows.target_pitch;
+      std::memmove(to_row, static_cast<const std::byte*>(begin) + row * rows.source_pitch, rows.width);
+      if (observer != nullptr) observer->memory_is_written(to_row, rows.width);
+    }
   };
   if (from == cudaMemoryTypeUnregistered && settings().lazy_streams && !capturing(stream)) {
     // from ordinary host memory CUDA returns once the source is safe in a buffer of its own
@@ -338,6 +343,7 @@ cudaError_t cudaMemsetAsync(void* target, int value, std::size_t bytes, cudaStre
   enqueue(stream, [=] {
     const DeviceMemoryAccess access(any_device);
     std::memset(target, value, bytes);
+    if (observer != nullptr) observer->memory_is_written(target, bytes);
   });
   return cudaSuccess;
 }

@@ -98,13 +98,20 @@ __global__ void half_a_tile(const int* in, int* out) {
   const int value = tile[threadIdx.x];              // every other is not there
   out[number()] = value + other_tile[threadIdx.x];  // the last 28 are not there
 }
+__global__ void fill(int* out) {
+  if (threadIdx.x >= 40) out[threadIdx.x] = 1;
+}
+__global__ void half_an_array(const int* in, int* out) {
+  out[number()] = in[number()];  // all but the first block's are not there
+}
 __global__ void from_constants(int* out) {
   out[number()] = table[number() % 2];  // load
 }
 
+constexpr std::size_t bytes = 65536;
+
 template <class T>
 T* array() {
-  constexpr std::size_t bytes = 65536;
   T* memory = nullptr;
   if (cudaMalloc(&memory, bytes) != cudaSuccess || cudaMemset(memory, 0, bytes) != cudaSuccess) std::exit(1);
   return memory;
@@ -137,5 +144,12 @@ int main() {
   shared_pairs<<<1, threads>>>(in_pairs, out_pairs);
   half_a_tile<<<2, threads, threads * sizeof(int)>>>(in, out);
   from_constants<<<3, threads>>>(out);
+
+  int* half = nullptr;
+  if (cudaMalloc(&half, bytes) != cudaSuccess) return 1;
+  cudaMemcpy(half, entries, 8 * sizeof(int), cudaMemcpyHostToDevice);
+  cudaMemcpy(half + 8, out, 32 * sizeof(int), cudaMemcpyDeviceToDevice);
+  fill<<<1, threads>>>(half);
+  half_an_array<<<3, threads>>>(half, out);
   return cudaDeviceSynchronize() == cudaSuccess && cudaGetLastError() == cudaSuccess ? 0 : 1;
 }

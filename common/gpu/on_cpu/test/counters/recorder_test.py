@@ -109,6 +109,18 @@ class Recorder(unittest.TestCase):
         for kernel in ("conflicts", "padded", "shared_vectors", "shared_pairs"):
             self.assertEqual(launches("shuffled")[kernel].total("unwritten", memory="shared"), 0, kernel)
 
+    def test_device_memory_that_nobody_wrote(self):
+        self.expect("half_an_array", "all but the first block's are not there", "load", "global", unwritten=256)
+        found = advice(show.lines_of(launches("forward")["half_an_array"], SOURCE))
+        self.assertIn("reads device memory that nobody has written: 256 times", dict(found).values())
+        for kernel in ("coalesced", "vectors", "count_up"):
+            self.assertEqual(launches("shuffled")[kernel].total("unwritten"), 0, kernel)
+
+    def test_a_sector_that_two_blocks_read_counts_twice(self):
+        for kernel, different, of_blocks in (("coalesced", 48, 48), ("one_word_for_all", 1, 3), ("column_major", 32, 32)):
+            launch = launches("shuffled")[kernel]
+            self.assertEqual((launch.read_sectors, launch.block_sectors), (different, of_blocks), kernel)
+
     def test_nothing_else_is_counted(self):
         for kernel, accesses in (("coalesced", 2), ("conflicts", 4), ("from_constants", 2), ("count_up", 1)):
             self.assertEqual(len(launches("forward")[kernel].by_line(SOURCE)), accesses, kernel)
