@@ -2,23 +2,27 @@
 """Counts what one update kernel of each stage does to memory, without a GPU: the CPU path runs it, and records every
 load and store (common/gpu/on_cpu/counters).
 
-Of the 2D model that is a step, of the 3D spin glass half a sweep, the red sites. A request is what the lanes of a warp
-ask for by one instruction, a sector 32 bytes of global memory, a wavefront one turn of shared memory. Prints a table,
-and the source with the figures of each line beside it: requests, and what each takes, of what its bytes could take.
-"From memory" and "to memory" are bytes if caches forget nothing.
+Of the 2D model that is a step, of the 3D spin glass half a sweep, the red sites, and of kernels whose words hold many
+samples a sweep. A request is what the lanes of a warp ask for by one instruction, a sector 32 bytes of global memory, a
+wavefront one turn of shared memory. Prints a table, and the source with the figures of each line beside it: requests,
+and what each takes, of what its bytes could take. "From memory" and "to memory" are bytes per spin if L2 forgets
+nothing, "from L2" if L1 forgets a block's bytes when the block ends, and no sooner.
 """
 
 if __name__ == "__main__":
     import interrupt  # noqa: F401
 
 import json
+import re
 import shlex
+from dataclasses import dataclass
 
 import build
 import counters
 import stages
-from counted import runs, show
+from counted import page, predict, roofline, runs, show
 from counted.advice import advice
+from measure import words
 from models import MAJORITY, MODELS, SPIN_GLASS
 from options import Parser, add_stages, adder, expect_stages, new_file, whole
 from results import begin_result, write_result
@@ -29,6 +33,28 @@ USUAL = ("01", "02", "03", "04", "05")  # what has been compared with ncu
 PROBLEMS = {MAJORITY: {"size": 1600}, SPIN_GLASS: {"size": 64, "samples": 1, "replicas": 4}}
 NCU = {MAJORITY: "counters.json", SPIN_GLASS: "spin_glass_counters.json"}
 PARTS = {MAJORITY: 1, SPIN_GLASS: 2}  # half a sweep is half of the spins
+PLANE_KERNELS = ("update", "wide")  # of words.STAGE: a launch does half a sweep
+KERNELS = "|".join(SPIN_GLASS.rows["kernel"])
+OF_WORDS = rf"\d\d:(?P<kernel>{KERNELS}):(?P<samples_per_word>32|64|128)(:(?P<generator>{counters.GENERATOR}))?"
+OF_WORDS_EXAMPLE = f"{words.STAGE}:wide:64:philox"
+
+
+@dataclass
+class Point:
+    """What is counted: so many launches of a stage's kernel, of this problem. It may be a part of a larger one that
+    consists of many alike, `times` of them, to which the counts go."""
+
+    stage: object
+    problem: dict
+    launch: dict
+    launches: int = 1
+    times: int = 1
+    ncu: dict | None = None  # what it counted of the same
+
+    def updated_spins(self):
+        model = self.stage.model
+        parts = 1 if self.launch.get("kernel") in counters.MANY_SWEEPS else PARTS[model] // self.launches
+        return self.times * model.spins(self.problem) * (self.launch.get("steps_per_pass") or 1) // parts
 
 
 def option_parser():
@@ -37,7 +63,7 @@ def option_parser():
     add = adder(parser)
     add_stages(parser, f"only these ({','.join(USUAL)})")
     add("--size", "N", "spins along a side (1600 in 2D, 64 in 3D)", whole)
-    examples = "; ".join(example for _, example in counters.LAUNCH.values())
+    examples = "; ".join([*(example for _, example in counters.LAUNCH.values()), OF_WORDS_EXAMPLE])
     parser.add_argument(
         "--launch", nargs="+", default=[], metavar="LAUNCH", help=f"these, not the stages' own: {examples}"
     )
@@ -48,7 +74,14 @@ def option_parser():
         "whose blocks cover both lattices, and ncu's counts in proportion. Exit code 1 if requests or sectors differ "
         "by more than 1 %%",
     )
-    parser.add_argument("--no-source", action="store_true", help="only the table")
+    parser.add_argument(
+        "--ncu", action="store_true", help="also what ncu counts of the same on this machine's GPU, built for it"
+    )
+    devices = ", ".join(f"{name}: {device.title}" for name, device in predict.DEVICES.items())
+    add("--predict", "DEVICE", f"the least time that this takes there, and what sets it ({devices})", str)
+    parser.add_argument("--no-source", action="store_true", help="only the tables")
+    add("--html", "FILE", "write tables and source as a page", new_file)
+    add("--roofline", "FILE", "with --beside h200: write measured speeds over bytes per update as a picture", new_file)
     add("--json", "FILE", "write all that was counted, by line", new_file)
     build.add_options(parser)
     return parser
@@ -60,13 +93,15 @@ def numbers_of(model):
 
 
 def wished_points(options):
-    """[(stage, problem, launch, what ncu counted or None)]"""
+    """What is to be counted."""
     known = {number: model for model in MODELS for number in numbers_of(model)}
     expect_stages(options.stages, list(known))
     wished = options.stages or [number for number in USUAL if number in known]
     if options.beside:
         if options.launch:
             refuse("--beside says which launches; leave out --launch")
+        if options.ncu:
+            refuse("--beside and --ncu: one of them")
         models = [MAJORITY] if options.size else MODELS
         points = [point for model in models for point in points_of_ncu(options, model, wished)]
         if not points:
@@ -83,8 +118,19 @@ def wished_points(options):
     points = []
     for number, launch in launches:
         problem = PROBLEMS[known[number]] | ({"size": options.size} if options.size else {})
-        points.append((stage_called(options, number, known[number]), problem, launch, None))
+        stage = stage_called(options, number, known[number])
+        points.append(of_words(stage, problem, launch) if number == words.STAGE else Point(stage, problem, launch))
     return points
+
+
+def of_words(stage, problem, launch):
+    """A stage whose words hold many samples: one word of them, and the lesson's kernel if none is asked for."""
+    launch = {"kernel": words.LESSON, "samples_per_word": 32, "generator": words.GENERATORS[0]} | {
+        name: value for name, value in launch.items() if value is not None
+    }
+    samples = launch["samples_per_word"]
+    launches = 2 if launch["kernel"] in PLANE_KERNELS else 1
+    return Point(stage, problem | {"samples": samples, "samples_per_stream": samples}, launch, launches)
 
 
 def wished_launch(known, text):
@@ -92,6 +138,11 @@ def wished_launch(known, text):
     model = known.get(text[:2])
     if not model:
         raise Failure(f"--launch {text}: there is no stage {text[:2]}; there are {', '.join(known)}")
+    if text[:2] == words.STAGE and model is SPIN_GLASS:
+        found = re.fullmatch(OF_WORDS, text)
+        if not found:
+            raise Failure(f"--launch {text}: a launch of stage {text[:2]} is written as in {OF_WORDS_EXAMPLE}")
+        return text[:2], found.groupdict() | {"samples_per_word": int(found["samples_per_word"])}
     try:
         return counters.wished(model, text)
     except Failure as failure:
@@ -112,8 +163,25 @@ def points_of_ncu(options, model, wished):
         launch = {name: row.get(name) for name in model.launch}
         if row["stage"][:2] in wished and (size == problem["size"] or covered(launch, size, problem["size"])):
             share = (size / problem["size"]) ** model.dimensions
-            ncu = {name: round(row[name] * share) for name in show.COMPARED}
-            yield stage_called(options, row["stage"][:2], model), problem | {"size": size}, launch, ncu
+            stage = stage_called(options, row["stage"][:2], model)
+            yield Point(stage, problem | {"size": size}, launch, ncu=counts_of(row, share))
+    if model is SPIN_GLASS and words.STAGE in wished:
+        stage = stage_called(options, words.STAGE, model)
+        for row in json.loads((folder / "words" / words.COUNTERS).read_text())["rows"]:
+            if row["kernel"] in PLANE_KERNELS:
+                launch = {name: row[name] for name in words.LAUNCH}
+                problem = {"size": row["size"], "replicas": row["replicas"]}
+                point = of_words(stage, problem, launch)
+                point.times = row["samples"] // point.problem["samples"]
+                point.ncu = counts_of(row, 1)
+                yield point
+
+
+def counts_of(row, share):
+    """What ncu counted, of a share of the problem; the time, too, in proportion, as where the GPU is full."""
+    found = {name: round(row[name] * share) for name in show.COMPARED}
+    found |= {"microseconds": row["microseconds"] * share}
+    return found | ({"updated_spins": row["flips"]} if "flips" in row else {})
 
 
 def covered(launch, *sizes):
@@ -128,25 +196,37 @@ def stage_called(options, number, model):
 
 def count(point, what):
     """A row: what is written to JSON."""
-    stage, problem, launch, ncu = point
-    found = runs.record(stage, problem, launch, what)
+    stage, launch = point.stage, point.launch
+    found = runs.record(stage, point.problem, launch, what, point.launches)
     given = {name: value for name, value in launch.items() if value is not None}
-    file = ROOT / stage.name / "update.cu"
+    file = found.file or ROOT / stage.name / "update.cu"
     row = {
         "stage": stage.name,
         "launch": launch_in_words(given, found),
         **given,
-        "problem": problem,
-        "updated_spins": stage.model.spins(problem) * (launch.get("steps_per_pass") or 1) // PARTS[stage.model],
+        "problem": point.problem,
+        "times": point.times,
+        "updated_spins": point.updated_spins(),
+        "launches": point.launches,
         "kernel": found.kernel,
         "grid": found.grid,
         "block": found.block,
         "shared_bytes": found.shared_bytes,
-        **show.sums(found),
+        **{name: point.times * count for name, count in show.sums(found).items()},
     }
-    if ncu:
-        return row | {"ncu": ncu}
+    if point.ncu:
+        return row | {"ncu": point.ncu}
     return row | {"file": str(file.relative_to(ROOT)), "lines": show.lines_of(found, file)}
+
+
+def ask_ncu(options, point):
+    """What ncu counts of the same launches on the GPU here."""
+    stage = counters.stage_called(point.stage.number, point.stage.model, options)
+    if stage.number == words.STAGE:
+        found = counters.profile_kernel(stage, "gpu", point.problem | point.launch | {"sweeps": 1})
+    else:
+        found = counters.profile(stage, "gpu", point.problem, point.launch)
+    return counts_of(found, 1)
 
 
 def launch_in_words(given, found):
@@ -161,29 +241,47 @@ def launch_in_words(given, found):
 
 def main(arguments):
     options = option_parser().parse_args(arguments)
+    device = predict.device_called(options.predict) if options.predict else None
+    if options.roofline and options.beside != "h200":
+        refuse("--roofline takes the speeds of --beside h200")
     points = wished_points(options)
     builder = build.builder_for(options)
-    targets = list(dict.fromkeys(runs.counted_target(stage) for stage, *_ in points))
+    targets = list(dict.fromkeys(runs.counted_target(point.stage) for point in points))
     for target in targets:
         if not builder.has(target):
             raise Failure(f"there is no {target} to build here: it takes GCC and Boost.Context, and no sanitizers")
     builder.need(*targets, what="the counted programs")
     rows = [count(point, f"counting {i} of {len(points)}") for i, point in enumerate(points, 1)]
     stages.progress("")
-    if options.beside:
-        print(show.truth(rows, show.table.aligned))
-    else:
-        print(show.launch_table(rows))
-        if not options.no_source:
-            print(f"\nBeside the source: {show.GUTTER}.")
-        for row in () if options.no_source else rows:
-            print(f"\n{row['file']}, {row['launch']}: {row['kernel']}", show.listing(row), sep="\n")
-            for line, text in advice(row["lines"]):
-                print(f"line {line}: {text}")
+    if options.ncu:
+        rows = [row | {"ncu": ask_ncu(options, point)} for row, point in zip(rows, points, strict=True)]
+    command = shlex.join(["common/run", *arguments])
+    say(rows, options, device)
+    if options.html:
+        options.html.write_text(page.page(rows, command, device))
+    if options.roofline:
+        roofline.save(options.roofline, rows, predict.DEVICES[options.beside])
     if options.json:
-        command = shlex.join(["common/run", *arguments])
         write_result(options.json, begin_result(show.FORMAT, command) | {"rows": rows})
-    return 1 if options.beside and any(map(show.differs, rows)) else 0
+    return 1 if options.beside and any(map(show.unexplained, rows)) else 0
+
+
+def say(rows, options, device):
+    """What was counted, on standard output."""
+    if options.beside or options.ncu:
+        print(show.truth(rows, show.table.aligned))
+    if not options.beside:
+        print(show.launch_table(rows))
+    if device:
+        print(f"\nThe least time on {device.title} ({device.source}):")
+        print(predict.predictions(rows, device))
+    if options.beside or options.no_source:
+        return
+    print(f"\nBeside the source: {show.GUTTER}.")
+    for row in rows:
+        print(f"\n{row['file']}, {row['launch']}: {row['kernel']}", show.listing(row), sep="\n")
+        for line, text in advice(row["lines"]):
+            print(f"line {line}: {text}")
 
 
 if __name__ == "__main__":

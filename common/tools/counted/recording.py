@@ -5,7 +5,7 @@ import os
 import re
 import subprocess
 from collections import defaultdict
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from results import read_result
@@ -13,6 +13,7 @@ from stages import ROOT, Failure, last_line
 
 FORMAT = "psFlip recording, version 1"
 COUNTS = ("requests", "lanes", "sectors", "least_sectors", "wavefronts", "conflicts", "unwritten")
+SUMMED = ("barriers", "read_sectors", "written_sectors", "block_sectors", "places")  # of a Launch, of several
 LAMBDA = "operator()"
 RUNTIME = ROOT / "common/gpu/on_cpu"  # its headers, not what is tested there
 TREE = "/psFlip"  # what debug information calls ROOT: common/gpu/on_cpu/counters/CMakeLists.txt
@@ -59,6 +60,12 @@ class Launch:
         blocks = self.grid[0] * self.grid[1] * self.grid[2]
         return blocks * -(-x * y * z // 32)
 
+    @property
+    def file(self):
+        """Where the kernel is; None if it touches no memory."""
+        files = [place.frames[-1].file for place in self.places if place.frames]
+        return max(files, key=files.count, default=None)
+
     def total(self, count, *, kind=None, memory="global"):
         """The sum of one of COUNTS over some places."""
         chosen = (place for place in self.places if place.memory == memory and kind in (None, place.kind))
@@ -78,6 +85,15 @@ class Launch:
                 for name in COUNTS:
                     counts[name] += place.counts[name]
         return dict(sorted(found.items()))
+
+
+def joined(launches):
+    """Launches of one kernel as one: sums, and as many blocks as each has."""
+    first, *others = launches
+    for launch in others:
+        sums = {name: getattr(first, name) + getattr(launch, name) for name in SUMMED}
+        first = replace(first, **sums)
+    return first
 
 
 def source(path):

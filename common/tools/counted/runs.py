@@ -1,11 +1,13 @@
 """Runs a stage's counted program, and finds the launch that is compared: of the 2D model a step, of the 3D spin glass
-half a sweep, the red sites; after the program's own warm-up. As in tools/counters.py, which asks ncu."""
+half a sweep, the red sites, or a whole one; after the program's own warm-up. As in tools/counters.py, which asks
+ncu."""
 
 import os
 import tempfile
 from pathlib import Path
 
-from counted.recording import read_recording
+from counted.recording import joined, read_recording
+from counters import MANY_SWEEPS
 from models import MAJORITY, SPIN_GLASS
 from stages import Failure, as_words, last_line, start
 
@@ -21,12 +23,12 @@ def counted_target(stage):
     return f"{stage.name}_{stage.model.name}_counted"
 
 
-def record(stage, problem, launch, what=""):
-    """The Launch of the stage's update kernel. `problem` and `launch` are the program's options, which it chooses where
-    they are None. Raises Failure, one line, if the program refuses."""
+def record(stage, problem, launch, what="", launches=1):
+    """The Launch of the stage's update kernel, or so many, one after the other, as one. `problem` and `launch` are the
+    program's options, which it chooses where they are None. Raises Failure, one line, if the program refuses."""
     settings = {"device": "cpu"} | problem | {name: launch.get(name) for name in stage.model.launch}
     settings[stage.model.runs] = launch.get("steps_per_pass") or 1
-    skipped = WARM_UP[stage.model]
+    skipped = 1 if launch.get("kernel") in MANY_SWEEPS else WARM_UP[stage.model]
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "recording.json")
         command = list(map(str, [counted_program(stage), *as_words(settings)]))
@@ -34,6 +36,6 @@ def record(stage, problem, launch, what=""):
         if code:
             raise Failure(f"{stage.name}: {last_line(errors, code)}")
         updates = [found for found in read_recording(file) if found.kernel.startswith(KERNEL)]
-    if len(updates) <= skipped:
+    if len(updates) < skipped + launches:
         raise Failure(f"{stage.name}: the kernel {KERNEL} did not run")
-    return updates[skipped]
+    return joined(updates[skipped : skipped + launches])

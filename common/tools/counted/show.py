@@ -24,7 +24,16 @@ def sums(launch):
     found["shared_bank_conflicts"] = launch.total("conflicts", memory="shared")
     found["asked_bytes"] = launch.asked_bytes() + launch.asked_bytes("texture")
     found |= {"read_bytes": 32 * launch.read_sectors, "written_bytes": 32 * launch.written_sectors}
+    found["block_read_bytes"] = 32 * launch.block_sectors
+    found["l1_cycles"] = sum(cycles(place) for place in launch.places)
     return found | {"warps": launch.warps, "barriers": launch.barriers}
+
+
+def cycles(place):
+    """In which L1 and shared memory, which are one, serve a place's requests: one at a time, four sectors a cycle."""
+    if place.memory == "shared":
+        return place.counts["wavefronts"]
+    return max(place.counts["requests"], place.counts["sectors"] / 4) if place.memory != "constant" else 0
 
 
 def lines_of(launch, file):
@@ -40,8 +49,8 @@ def per(part, whole, digits=1):
     return f"{part / whole:.{digits}f}" if whole else "-"
 
 
-def launch_table(rows):
-    """One line a launch. rows: as count.py writes them to JSON."""
+def launch_table(rows, form=table.aligned):
+    """One line per launch. rows: as count.py writes them to JSON."""
     lines = []
     for row in rows:
         spins = row["updated_spins"]
@@ -56,13 +65,14 @@ def launch_table(rows):
                 "store requests": f"{row['store_requests']:,}",
                 "sectors each ": per(row["store_sectors"], row["store_requests"]),
                 "B/spin asked": per(row["asked_bytes"], spins),
+                "from L2": per(row["block_read_bytes"], spins, 2),
                 "from memory": per(row["read_bytes"], spins, 2),
                 "to memory": per(row["written_bytes"], spins, 2),
                 "wavefronts": f"{row['shared_wavefronts']:,}" if row["shared_requests"] else "-",
                 "conflicts": f"{row['shared_bank_conflicts']:,}" if row["shared_requests"] else "-",
             }
         )
-    return table.table_of(lines, ("stage", "launch"), table.aligned)
+    return table.table_of(lines, ("stage", "launch"), form)
 
 
 def listing(row):
@@ -83,21 +93,27 @@ def listing(row):
     return "\n".join(lines)
 
 
+def cost(entry):
+    """Wavefronts of shared memory, or sectors of other memory, per request; and the least that would do."""
+    if entry["memory"] == "shared":
+        found = entry["wavefronts"], entry["wavefronts"] - entry["conflicts"]
+    else:
+        found = entry["sectors"], entry["least_sectors"]
+    return tuple(count / entry["requests"] for count in found)
+
+
 GUTTER = "requests, bytes of a lane, sectors (s) or wavefronts (w) of each, / of the least, lanes if not 32"
 
 
 def figures(entry):
     """'400,000 load 4 B 4.8/4.0 s': what a request costs, and what the same bytes could cost."""
     requests, memory = entry["requests"], entry["memory"]
+    each, least = cost(entry)
     text = f"{requests:11,} {entry['kind']:6} {entry['bytes_a_lane']:2} B "
-    if memory == "shared":
-        least = entry["wavefronts"] - entry["conflicts"]
-        text += f"{per(entry['wavefronts'], requests):>4}/{per(least, requests)} w"
-    elif memory == "constant":
+    if memory == "constant":
         text += "constant"
     else:
-        text += f"{per(entry['sectors'], requests):>4}/{per(entry['least_sectors'], requests)} s"
-        text += " texture" * (memory == "texture")
+        text += f"{each:4.1f}/{least:.1f} {'w' if memory == 'shared' else 's'}" + " texture" * (memory == "texture")
     active = entry["lanes"] / requests
     return f"{text:33}" + (f" {active:4.1f}" if active < 31.95 else "")
 
@@ -111,10 +127,23 @@ def difference(ours, theirs):
     return f"{ours:,} (ncu {theirs:,.0f}, {100 * (ours / theirs - 1):+.2g} %)"
 
 
+# Why requests and sectors of a kernel differ from ncu's: the beginning of its name, and what nvcc does.
+EXPLAINED = {"update_wide": "nvcc loads a word's four parts at once where the source names them one by one"}
+
+
 def differs(row):
     """Whether requests or sectors are more than 1 % from ncu's."""
     names = [name for name in COMPARED if name not in SHARED]
     return any(abs(row[name] - row["ncu"][name]) > row["ncu"][name] / 100 for name in names)
+
+
+def explanation(row):
+    """Why they differ, as far as it is known; None: it is not."""
+    return next((why for kernel, why in EXPLAINED.items() if row["kernel"].startswith(kernel)), None)
+
+
+def unexplained(row):
+    return differs(row) and explanation(row) is None
 
 
 def truth(rows, form=table.as_markdown):

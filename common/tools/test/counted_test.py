@@ -1,12 +1,15 @@
 """count.py and counted/: what is made of a recording. The recorder itself: common/gpu/on_cpu/test/counters."""
 
 import unittest
+from dataclasses import replace
 from pathlib import Path
+from typing import ClassVar
 
 import count
-from counted import recording, show
+from counted import page, predict, recording, show
 from counted.recording import Frame, Launch, Place
 from models import MAJORITY
+from results import read_result
 from stages import ROOT, Failure
 
 STAGE = ROOT / "01_naive_gpu/update.cu"
@@ -25,7 +28,7 @@ def place(line, kind="load", memory="global", **counts):
 
 
 def launch(*places):
-    return Launch(3, "update<int>", (2, 1, 1), (16, 10, 1), 0, 0, 7, 5, list(places))
+    return Launch(3, "update<int>", (2, 1, 1), (16, 10, 1), 0, 0, 7, 5, 9, list(places))
 
 
 class Recording(unittest.TestCase):
@@ -69,19 +72,27 @@ class Recording(unittest.TestCase):
         self.assertEqual(by_line[24, "load", "global", 4]["requests"], 20)
         self.assertEqual(list(by_line), sorted(by_line))
         self.assertEqual(found.by_line(ROOT / "other.cu"), {})
+        self.assertEqual(found.file, STAGE)
+
+    def test_launches_are_joined(self):
+        one, other = launch(place(24)), launch(place(24), place(30, "store"))
+        both = recording.joined([one, other])
+        self.assertEqual((both.total("requests"), both.read_sectors, both.block_sectors), (30, 14, 18))
+        self.assertEqual((one.read_sectors, both.kernel), (7, one.kernel))
 
 
 class Show(unittest.TestCase):
     def row(self, **ncu):
         found = launch(place(24), place(33, "store"))
-        row = {"stage": "01_naive_gpu", "launch": "int32, 16 x 1", "updated_spins": 320, **show.sums(found)}
+        row = {"stage": "01_naive_gpu", "launch": "int32, 16 x 1", "updated_spins": 320, "launches": 1}
+        row |= {"kernel": "update<int>", **show.sums(found)}
         row |= {"file": "01_naive_gpu/update.cu", "lines": show.lines_of(found, STAGE)}
         return row | {"ncu": {name: row[name] for name in show.COMPARED} | ncu}
 
     def test_the_table(self):
         headings, line = show.launch_table([self.row()]).splitlines()
         self.assertRegex(headings, "^stage  launch +load requests  sectors each")
-        self.assertRegex(line, r"^01 +int32, 16 x 1 +10 +4\.0 +10 +4\.0 +4\.0 +0\.70 +0\.50 +- +-$")
+        self.assertRegex(line, r"^01 +int32, 16 x 1 +10 +4\.0 +10 +4\.0 +4\.0 +0\.90 +0\.70 +0\.50 +- +-$")
 
     def test_figures_stand_beside_their_lines(self):
         lines = show.listing(self.row()).splitlines()
@@ -97,6 +108,54 @@ class Show(unittest.TestCase):
         self.assertTrue(show.differs(self.row(load_sectors=39)))
         self.assertFalse(show.differs(self.row(shared_wavefronts=39)))
         self.assertIn("40 (ncu 39, +2.6 %)", show.truth([self.row(load_sectors=39)]))
+        self.assertTrue(show.unexplained(self.row(load_sectors=39)))
+        self.assertFalse(show.unexplained(self.row(load_sectors=39) | {"kernel": "update_wide<2>"}))
+
+    def test_a_page_has_the_figures_beside_the_source(self):
+        text = page.page([self.row()], "common/run --counters <&>", predict.DEVICES["h200"])
+        self.assertIn("common/run --counters &lt;&amp;&gt;", text)
+        self.assertRegex(text, r"<tr class=\"costly\"><td>10</td><td>load</td><td>4</td><td>4\.0 s</td><td>2\.0</td>")
+        self.assertRegex(text, r"line 24: lanes lie apart: 4\.0 sectors a load")
+        self.assertIn("The least time on H200", text)
+        self.assertNotRegex(text, "https?://")
+
+
+class Predictions(unittest.TestCase):
+    """Least times, by hand."""
+
+    DEVICE = predict.Device("D", "", multiprocessors=10, clock=1e9, memory=1e12, l2=2e12, l2_bytes=1e6, launch=3e-6)
+    ROW: ClassVar = {"read_bytes": 8e6, "written_bytes": 3e6, "block_read_bytes": 16e6, "l1_cycles": 1e5, "launches": 2}
+    ROW |= {"load_sectors": 2e6, "texture_sectors": 5e5, "store_sectors": 2e5, "atomic_sectors": 5e4}
+
+    def test_bytes_sectors_cycles_and_launches(self):
+        found = predict.limits(self.ROW, self.DEVICE)
+        self.assertEqual({name: round(time, 9) for name, time in found.items()}, self.EXPECTED)
+        self.assertEqual(predict.least(self.ROW, self.DEVICE)[1], "L2")
+
+    EXPECTED: ClassVar = {"memory": 11, "L2": 12, "L1 and shared": 10, "launches": 6}
+
+    def test_what_fits_into_l2_need_not_come_from_memory(self):
+        small = self.ROW | {"read_bytes": 3e5, "written_bytes": 4e5}
+        self.assertEqual(predict.limits(small, self.DEVICE)["memory"], 0)
+
+    def test_where_l1_holds_no_loads_every_sector_comes_from_l2(self):
+        pascal = replace(self.DEVICE, l1_holds_loads=False)
+        self.assertAlmostEqual(predict.limits(self.ROW, pascal)["L2"], 32 * 2.75e6 / 2e12 * 1e6)
+
+    def test_what_is_not_known_is_no_limit(self):
+        unknown = replace(self.DEVICE, l2=None, launch=None)
+        self.assertEqual(set(predict.limits(self.ROW, unknown)), {"memory", "L1 and shared"})
+
+    def test_an_unknown_device_is_refused(self):
+        with self.assertRaisesRegex(Failure, "--predict pocket: allowed are h200, a100, gtx1070"):
+            predict.device_called("pocket")
+
+    def test_no_kernel_was_faster_than_its_least_time(self):
+        device = predict.DEVICES["h200"]
+        for row in read_result(ROOT / "common/results/h200" / show.TRUTH, show.FORMAT)["rows"]:
+            microseconds, what = predict.least(row, device)
+            with self.subTest(row["launch"]):
+                self.assertLessEqual(microseconds, row["ncu"]["microseconds"], what)
 
 
 class Options(unittest.TestCase):
@@ -109,6 +168,8 @@ class Options(unittest.TestCase):
             (["--size", "100"], "--size is for one model"),
             (["--beside", "h200", "--launch", "01:int32:16x1"], "leave out --launch"),
             (["--beside", "nowhere"], "there is no counters.json"),
+            (["--beside", "h200", "--ncu"], "--beside and --ncu: one of them"),
+            (["--launch", "07:wide:48"], "a launch of stage 07 is written as in 07:wide:64:philox"),
             (["--beside", "h200", "--stages", "01", "--size", "7"], "nothing that was counted there can be compared"),
         ):
             with self.subTest(words), self.assertRaisesRegex(Failure, message):
@@ -116,9 +177,20 @@ class Options(unittest.TestCase):
 
     def test_ncu_counts_in_proportion(self):
         options = count.option_parser().parse_args(["--beside", "h200", "--stages", "01", "--size", "400"])
-        (_, problem, launch, ncu), *_ = count.wished_points(options)
-        self.assertEqual((problem, launch["thread_width"]), ({"size": 400}, 16))
-        self.assertEqual((ncu["load_requests"], ncu["load_sectors"]), (15625000 // 625, 75000000 // 625))
+        point, *_ = count.wished_points(options)
+        self.assertEqual((point.problem, point.launch["thread_width"]), ({"size": 400}, 16))
+        self.assertEqual((point.ncu["load_requests"], point.ncu["load_sectors"]), (15625000 // 625, 75000000 // 625))
+
+    def test_of_many_samples_one_word_is_counted(self):
+        options = count.option_parser().parse_args(["--beside", "h200", "--stages", "07"])
+        first, *_, last = count.wished_points(options)
+        self.assertEqual((first.problem["samples"], first.times, first.launches), (32, 128, 2))
+        self.assertEqual(first.updated_spins(), first.ncu["updated_spins"])
+        self.assertEqual((last.launch["kernel"], last.problem["samples"]), ("wide", 32))
+        options = count.option_parser().parse_args(["--launch", "07:resident:128:minstd"])
+        (point,) = count.wished_points(options)
+        self.assertEqual((point.launches, point.problem["samples_per_stream"]), (1, 128))
+        self.assertEqual(point.updated_spins(), 128 * 4 * 64**3)
 
     def test_only_whole_blocks(self):
         self.assertTrue(count.covered({"thread_width": 16, "block": 2}, 64, 320))
