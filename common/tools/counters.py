@@ -87,7 +87,7 @@ def profile_command(command, kernel_regex, launch_skip, launch_count):
 
 def profile(stage, device, problem, launch):
     """The counters of the kernel after a first step, or a first sweep, of the same problem."""
-    settings = {"device": device} | {name: problem[name] for name in stage.model.problem} | launch
+    settings = {"device": device} | {name: problem[name] for name in stage.model.problem if name in problem} | launch
     if stage.model is MAJORITY:  # the program's own warm-up, on a single spin, is a launch too
         command, settings["steps"] = [stage.program], 2 * (launch["steps_per_pass"] or 1)
     else:  # the benchmark warms up by as many sweeps as it times; the program would also measure energies

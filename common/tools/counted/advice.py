@@ -1,6 +1,6 @@
 """Which lines of a kernel cost more than what they move, or read what nobody wrote; in words."""
 
-WORTH_A_WORD = 1.1  # sectors a request, of the least
+WORTH_A_WORD = 1.1  # sectors per request, of the least
 
 
 def advice(entries):
@@ -11,23 +11,23 @@ def advice(entries):
 
 def remarks(entry):
     requests, lanes = entry["requests"], entry["lanes"] / entry["requests"]
-    what = f"a {entry['kind']}"
+    kind = entry["kind"]
     if entry["unwritten"]:
         nobody = "no thread of the block" if entry["memory"] == "shared" else "nobody"
         memory = "device" if entry["memory"] == "global" else entry["memory"]
         yield f"reads {memory} memory that {nobody} has written: {entry['unwritten']:,} times"
     if lanes < 1.5:
-        yield f"one lane of 32 is at work in {what}: {requests:,} requests, where {-(-requests // 32):,} could do"
+        yield f"one lane of 32 is at work in a {kind}: {requests:,} requests, where {-(-requests // 32):,} could do"
     if entry["memory"] == "shared":
         if entry["conflicts"] > requests / 4:
             each, least = (entry["wavefronts"] / requests, (entry["wavefronts"] - entry["conflicts"]) / requests)
-            yield f"bank conflicts: {each:.1f} wavefronts {what}, where {least:.1f} would do"
+            yield f"bank conflicts: {each:.1f} wavefronts per {kind}, where {least:.1f} would do"
     elif entry["least_sectors"]:
         each, least = entry["sectors"] / requests, entry["least_sectors"] / requests
         if each >= 1.5 * least:
-            yield f"lanes lie apart: {each:.1f} sectors {what}, where {least:.1f} would hold the same bytes"
+            yield f"lanes lie apart: {each:.1f} sectors per {kind}, where {least:.1f} would hold the same bytes"
         elif each >= WORTH_A_WORD * least:
-            yield f"begins inside a sector: {each:.1f} sectors {what}, where {least:.1f} would hold the same bytes"
+            yield f"begins inside a sector: {each:.1f} sectors per {kind}, where {least:.1f} would hold the same bytes"
         elif entry["bytes_a_lane"] < 4 and lanes > 16:
             bytes_a_lane = entry["bytes_a_lane"]
             yield f"{bytes_a_lane} byte{'s' * (bytes_a_lane > 1)} a lane: words would take fewer requests for the same"

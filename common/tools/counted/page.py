@@ -20,7 +20,7 @@ thead th, .remark { border-bottom: 1px solid GrayText; }
 .costly { background: color-mix(in srgb, Mark 45%, Canvas); }
 .remark { text-align: left; font-family: sans-serif; white-space: normal; }
 """
-COLUMNS = ("requests", "", "B per lane", "sectors or wavefronts", "least", "lanes")
+COLUMNS = ("requests", "", "B per lane", "each", "least", "lanes")
 
 
 def element(tag, content, classes=""):

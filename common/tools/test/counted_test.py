@@ -4,8 +4,11 @@ import unittest
 from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar
+from unittest import mock
 
 import count
+import counters
+import stages
 from counted import page, predict, recording, show
 from counted.recording import Frame, Launch, Place
 from models import MAJORITY
@@ -29,6 +32,10 @@ def place(line, kind="load", memory="global", **counts):
 
 def launch(*places):
     return Launch(3, "update<int>", (2, 1, 1), (16, 10, 1), 0, 0, 7, 5, 9, list(places))
+
+
+def course_stage(number, model):
+    return next(stage for stage in stages.course(ROOT / "build", model) if stage.number == number)
 
 
 class Recording(unittest.TestCase):
@@ -115,7 +122,7 @@ class Show(unittest.TestCase):
         text = page.page([self.row()], "common/run --counters <&>", predict.DEVICES["h200"])
         self.assertIn("common/run --counters &lt;&amp;&gt;", text)
         self.assertRegex(text, r"<tr class=\"costly\"><td>10</td><td>load</td><td>4</td><td>4\.0 s</td><td>2\.0</td>")
-        self.assertRegex(text, r"line 24: lanes lie apart: 4\.0 sectors a load")
+        self.assertRegex(text, r"line 24: lanes lie apart: 4\.0 sectors per load")
         self.assertIn("The least time on H200", text)
         self.assertNotRegex(text, "https?://")
 
@@ -191,6 +198,25 @@ class Options(unittest.TestCase):
         (point,) = count.wished_points(options)
         self.assertEqual((point.launches, point.problem["samples_per_stream"]), (1, 128))
         self.assertEqual(point.updated_spins(), 128 * 4 * 64**3)
+
+    def test_ncu_is_asked_for_the_same_launches(self):
+        options = count.option_parser().parse_args(["--ncu", "--launch", "07:wide:64", "03:int8:16x2"])
+        asked = []
+
+        def profile(command, kernel, launch_skip, launch_count):
+            asked.append((" ".join(map(str, command)), launch_skip, launch_count))
+            return dict.fromkeys(counters.METRICS, 3)
+
+        with (
+            mock.patch("counters.stage_called", lambda number, model, _: course_stage(number, model)),
+            mock.patch("counters.profile_command", profile),
+        ):
+            found = [count.ask_ncu(options, point) for point in count.wished_points(options)]
+        self.assertEqual([counts["load_requests"] for counts in found], [3, 3])
+        (wide, *two), (tile, *one) = asked
+        self.assertRegex(wide, "--size 64.* --samples 64 .*--kernel wide .*--samples-per-word 64 ")
+        self.assertRegex(tile, "--size 1600 .*--storage int8 --thread-width 16 --block 2")
+        self.assertEqual((two, one), ([2, 2], [2, 1]))
 
     def test_only_whole_blocks(self):
         self.assertTrue(count.covered({"thread_width": 16, "block": 2}, 64, 320))

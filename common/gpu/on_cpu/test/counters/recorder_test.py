@@ -117,7 +117,11 @@ class Recorder(unittest.TestCase):
             self.assertEqual(launches("shuffled")[kernel].total("unwritten"), 0, kernel)
 
     def test_a_sector_that_two_blocks_read_counts_twice(self):
-        for kernel, different, of_blocks in (("coalesced", 48, 48), ("one_word_for_all", 1, 3), ("column_major", 32, 32)):
+        for kernel, different, of_blocks in (
+            ("coalesced", 48, 48),
+            ("one_word_for_all", 1, 3),
+            ("column_major", 32, 32),
+        ):
             launch = launches("shuffled")[kernel]
             self.assertEqual((launch.read_sectors, launch.block_sectors), (different, of_blocks), kernel)
 
@@ -154,12 +158,12 @@ class Advice(unittest.TestCase):
 
     def test_slow_kernels(self):
         for kernel, comment, said in (
-            ("column_major", "load", "lanes lie apart: 32.0 sectors a load, where 4.0"),
-            ("stride_two", "load", "lanes lie apart: 8.0 sectors a load, where 4.0"),
-            ("misaligned", "load", "begins inside a sector: 5.0 sectors a load, where 4.0"),
+            ("column_major", "load", "lanes lie apart: 32.0 sectors per load, where 4.0"),
+            ("stride_two", "load", "lanes lie apart: 8.0 sectors per load, where 4.0"),
+            ("misaligned", "load", "begins inside a sector: 5.0 sectors per load, where 4.0"),
             ("single_bytes", "load", "1 byte a lane: words would take fewer requests"),
             ("one_lane", "load", "one lane of 32 is at work in a load: 384 requests, where 12"),
-            ("conflicts", "out of the tile", "bank conflicts: 32.0 wavefronts a load, where 1.0"),
+            ("conflicts", "out of the tile", "bank conflicts: 32.0 wavefronts per load, where 1.0"),
         ):
             with self.subTest(kernel):
                 found = advice(show.lines_of(launches("shuffled")[kernel], SOURCE))
