@@ -76,7 +76,7 @@ def some_of(allowed):
 
 
 def add_stages(place, words):
-    place.add_argument("--stages", type=comma_list(str), metavar="01,03", help=words)
+    place.add_argument("--stages", type=comma_list(str), metavar="NN,NN", help=words)
 
 
 def expect_stages(wished, numbers):

@@ -13,10 +13,9 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from models import MODELS, Model
+from models import MODELS, REFERENCE, SPIN_GLASS, Model
 
 ROOT = Path(__file__).resolve().parents[2]
-REFERENCE = "00"
 
 
 class Failure(Exception):
@@ -78,7 +77,7 @@ def run_tool(main, name):
 
 @dataclass(frozen=True)
 class Stage:
-    name: str  # the folder: "03_shared_memory"
+    name: str  # the folder's
     model: Model
     benchmark: Path
 
@@ -119,6 +118,11 @@ def teaching(model, room=""):
     """The numbers of the stages whose update.cu is about this model, of those that have such a folder."""
     about = [folder for folder in folders() if folder.name[:2] != REFERENCE and models_of(folder)[0] is model]
     return [folder.name[:2] for folder in about if (folder / room).is_dir()]
+
+
+def with_minstd_alone():
+    """The numbers of the 3D stages before the one about generators."""
+    return [number for number in teaching(SPIN_GLASS) if number < teaching(SPIN_GLASS, "generators")[0]]
 
 
 def offered(name, root=ROOT):
