@@ -13,14 +13,13 @@ from pathlib import Path
 
 import build
 import device_report
-import draw
-import plots
 import stages
 import table
-from measure import generators, pictures, sizes, sweep, words
+from measure import generators, sizes, sweep, words
 from measure.comparison import Comparison
 from models import CURAND_GENERATORS, MAJORITY, MODELS, REFERENCE, SPIN_GLASS, WITH_RANKS
 from options import Parser, add_device, add_stages, adder, expect_stages, new_file, positive, some_of, whole, wholes
+from pictures import draw, measured, plots
 from results import write_csv, write_result
 from stages import Failure, progress, refuse, run_tool
 
@@ -199,7 +198,7 @@ def show(comparison, explain=True):
     if options.csv:
         write_csv(options.csv, result["rows"], left_out=(f"{model.time}_runs", "shapes"))
     if options.plot:
-        pictures.draw_comparison(result, options.plot)
+        measured.draw_comparison(result, options.plot)
     return result
 
 

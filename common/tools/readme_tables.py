@@ -53,9 +53,8 @@ from pathlib import Path
 
 import stages
 import table
-import way_in
 from counted import show
-from measure import generators, sizes, words
+from measure import generators, sizes, way_in, words
 from models import MAJORITY, SPIN_GLASS
 from options import Parser
 from stages import Failure, offered, run_tool

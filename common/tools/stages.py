@@ -235,7 +235,11 @@ def as_words(options):
 
 def report_of(command, what=""):
     """What a program with Google Benchmark says, read from JSON."""
-    code, output, errors = start([*map(str, command), "--benchmark_format=json"], what)
+    try:
+        code, output, errors = start([*map(str, command), "--benchmark_format=json"], what)
+    except OSError:
+        program = Path(command[0])
+        raise Failure(f"{program.name} is not built in {program.parent.parent}") from None
     # 1 with a report is a wrong result or a failed device, and the report says which case it was.
     if code not in (0, 1) or not output.strip():
         raise Failure(last_line(errors, code))
@@ -245,6 +249,15 @@ def report_of(command, what=""):
 def repetitions_of(report):
     """The entries of what ran, without Google Benchmark's own means and medians."""
     return [entry for entry in report["benchmarks"] if entry["run_type"] == "iteration"]
+
+
+def checked_repetitions(report):
+    """These, or Failure if one is wrong."""
+    for entry in repetitions_of(report):
+        message = entry.get("error_message", "")
+        if message.startswith(("failed", "wrong")):
+            raise Failure(f"{entry['name']}: {message}")
+        yield entry
 
 
 def run_benchmark(stage, *, what="", device="auto", quick=False, copy=True, checked=True, only=(), **options):

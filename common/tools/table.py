@@ -280,6 +280,10 @@ def problem_in_words(problem):
     )
 
 
+def source(result):
+    return f"On {result['device']['name']}, {result['date']}: `{result['command']}`."
+
+
 def summary(result):
     """What was done, in a line."""
     problem = result["problem"]
@@ -358,9 +362,12 @@ def as_remarks(lines):
 def warnings(result):
     rows = result["rows"]
     lines = [f"left out: {reason}" for reason in result.get("left_out", [])]
-    for kind in sorted({row["build_type"] for row in rows} - {"release"}):
-        lines.append(f"{kind.upper()} build: these times mean nothing.")
-    return lines
+    return lines + build_warnings(rows)
+
+
+def build_warnings(rows):
+    kinds = sorted({row["build_type"] for row in rows} - {"release"})
+    return [f"{kind.upper()} build: these times mean nothing." for kind in kinds]
 
 
 def wrong_results(result):

@@ -19,12 +19,12 @@ from unittest import mock
 import build
 import compare
 import counters
-import draw
 import readme_tables
 import stages
 import table
 from measure import comparison, generators, sizes, sweep, words
 from models import MAJORITY, SPIN_GLASS, model_of
+from pictures import draw
 from results import read_csv, select
 from stages import Failure
 from test import fake_benchmark
@@ -1136,7 +1136,7 @@ class WithoutMatplotlib(WithBuild):
                 self.assertEqual(code, 0)
                 self.assertTrue((self.folder / f"out/{name}.csv").exists())
                 self.assertIn("not drawn: plots need matplotlib", output)
-                self.assertIn(f"common/tools/draw.py {self.folder / 'out'}", output)
+                self.assertIn(f"common/tools/pictures/draw.py {self.folder / 'out'}", output)
 
     def test_what_cannot_be_drawn(self):
         for arguments, message in (

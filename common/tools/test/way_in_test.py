@@ -9,7 +9,7 @@ import unittest
 from pathlib import Path
 
 import readme_tables
-import way_in
+from measure import way_in
 
 TOOL = Path(__file__).parents[1] / "first_table"
 
