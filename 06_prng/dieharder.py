@@ -16,9 +16,9 @@ from pathlib import Path
 sys.path.insert(0, __file__.rsplit("/", 2)[0] + "/common/tools")
 
 from build import build_if_configured
-from options import Parser, at_least, comma_list, wholes
-from own_tool import add_common_options, draw_or_say, kept_result
-from plots import save, subplots
+from options import Parser, add_common_options, at_least, comma_list, wholes
+from pictures.plots import draw_or_say, save, subplots
+from results import kept_result
 from stages import ROOT, Failure, last_line, progress, run_tool
 
 FORMAT = "psFlip dieharder, version 1"

@@ -15,10 +15,9 @@ sys.path.insert(0, __file__.rsplit("/", 2)[0] + "/common/tools")
 
 import table
 from build import build_if_configured
-from options import Parser, new_file, some_of, whole, wholes
-from own_tool import add_common_options, build_warning, checked_repetitions, heading, run_benchmark, source, table_of
-from results import read_result, select
-from stages import Failure, run_tool
+from options import Parser, add_common_options, new_file, some_of, whole, wholes
+from results import begin_report, read_result, select
+from stages import Failure, as_words, checked_repetitions, report_of, run_tool
 
 FORMAT = "psFlip random numbers, version 1"
 TITLES = {
@@ -92,7 +91,7 @@ def parse_report(report):
 def measure(program, options):
     names = ("generators", "elements", "streams", "blocks", "threads", "draws", "launches", "repetitions")
     asked = {name: getattr(options, name) for name in names}
-    report = run_benchmark(program, "prng_benchmark", **asked, device=options.device)
+    report = report_of([program, *as_words(asked | {"device": options.device})], "prng_benchmark")
     rows, refused, bandwidths = parse_report(report)
     if not rows:
         reason = refused[0]["refused"] if refused else "these generators do not run on this device"
@@ -102,7 +101,7 @@ def measure(program, options):
     context = report["context"]
     numbers = {name: int(context[f"psflip_{name}"]) for name in ("elements", "draws", "launches", "l2_bytes")}
     return (
-        heading(FORMAT, "06_prng/prng.py", asked, report)
+        begin_report(FORMAT, "06_prng/prng.py", asked, report)
         | {"curand": context["psflip_curand"] == "1"}
         | numbers
         | {"gb_per_s": bandwidths, "rows": rows, "refused": refused}
@@ -155,7 +154,8 @@ def fill_table(result):
             "paper / ours": f"{paper / (PAPER_ELEMENTS / row['numbers_per_s']):,.0f}" if paper else "-",
         }
 
-    return table_of([line(name) for name in generators(result, "fill")], texts=2)
+    lines = [line(name) for name in generators(result, "fill")]
+    return table.table_of(lines, ("generator", "streams x a thread's"))
 
 
 def limit(result, row):
@@ -187,24 +187,24 @@ def count_table(result):
             "% of limit": f"{100 * large['numbers_per_s'] / most:.0f}" if most else "-",
         }
 
-    return table_of([line(name) for name in generators(result, "count")])
+    return table.table_of([line(name) for name in generators(result, "count")], ["generator"])
 
 
 def remarks(result, which):
-    warning = build_warning(result["build_type"])
+    source, warning = table.source(result), "".join(f" {warning}" for warning in table.build_warnings([result]))
     if not result["curand"]:
         warning += " Without cuRAND, which this build does not have."
     speeds = result["gb_per_s"]
     if which == "fill":
         return (
-            f"{source(result)} {power(result['elements'])} floats, the best number of streams for each. t_init "
+            f"{source} {power(result['elements'])} floats, the best number of streams for each. t_init "
             "makes and seeds the states, t_gen fills. "
             f"Memory: memset {speeds['memset']:,.0f}, a kernel that writes zeros {speeds['kernel']:,.0f}, a copy "
             f"{speeds['copy']:,.0f} GB/s, read and written; % of write is that of the faster of the first two. The "
             f"paper's seconds are for {power(PAPER_ELEMENTS)} floats on a GTX Titan, Table I.{warning}"
         )
     return (
-        f"{source(result)} {power(result['draws'])} numbers of each stream in a launch, {result['launches']} launches "
+        f"{source} {power(result['draws'])} numbers of each stream in a launch, {result['launches']} launches "
         f"in a row. {PAPER_BLOCKS} x {PAPER_THREADS}: the paper's blocks and threads, a stream each; device full: as "
         "many blocks as fit, the best number of streams a thread; MTGP32 has at most 200. Bytes a number: of state, "
         f"read and written. Limit: these bytes at the copy's {speeds['copy']:,.0f} GB/s, where the states are larger "

@@ -17,10 +17,9 @@ sys.path.insert(0, __file__.rsplit("/", 3)[0] + "/common/tools")
 import counters
 import table
 from build import build_if_configured
-from options import Parser, new_file, some_of, whole, wholes
-from own_tool import add_common_options, build_warning, checked_repetitions, heading, run_benchmark, source, table_of
-from results import read_result
-from stages import Failure, as_words, progress, run_tool
+from options import Parser, add_common_options, new_file, some_of, whole, wholes
+from results import begin_report, read_result
+from stages import Failure, as_words, checked_repetitions, progress, report_of, run_tool
 
 INDEXINGS = ["bitwise", "sliced", "sliced-grid", "standard", "standard-grid"]
 LOADS = ["plain", "readonly", "texture"]
@@ -96,17 +95,17 @@ def parse_report(report):
 def measure(program, options):
     """All sizes. The block size that is best at one is not at another, so each is searched."""
     smallest = {"size": 4, "sweeps": 1, "repetitions": 1, "indexing": "sliced"}
-    first = run_benchmark(program, "what it has", device=options.device, **smallest)
+    first = report_of([program, *as_words(smallest | {"device": options.device})], "what it has")
     sizes, threads = DEFAULTS[first["context"]["psflip_platform"]]
     options.sizes, options.threads = options.sizes or sizes, options.threads or threads
     asked = {name: getattr(options, name) for name in ("indexing", "load", "threads", "sweeps", "repetitions")}
     rows, refused = [], []
     for size in options.sizes:
         of_size = asked | {"size": size, "sweeps": options.sweeps or default_sweeps(size), "device": options.device}
-        found = parse_report(run_benchmark(program, f"L = {size}: times", **of_size))
+        found = parse_report(report_of([program, *as_words(of_size)], f"L = {size}: times"))
         rows += found[0]
         refused += found[1]
-    return heading(FORMAT, "05_sliced/stencil/stencil.py", {"sizes": options.sizes} | asked, first) | {
+    return begin_report(FORMAT, "05_sliced/stencil/stencil.py", {"sizes": options.sizes} | asked, first) | {
         "sizes": options.sizes,
         "threads": options.threads,
         "repetitions": options.repetitions,
@@ -173,7 +172,8 @@ def as_table(result):
         return cells
 
     variants = {variant[:2] for variant in rows}
-    return table_of([line(*each) for each in itertools.product(INDEXINGS, LOADS) if each in variants], texts=2)
+    lines = [line(*each) for each in itertools.product(INDEXINGS, LOADS) if each in variants]
+    return table.table_of(lines, ("indexing", "load"))
 
 
 def cell(row, text):
@@ -185,12 +185,13 @@ def cell(row, text):
 
 
 def remarks(result):
-    threads = ", ".join(map(str, result["threads"]))
+    source, threads = table.source(result), ", ".join(map(str, result["threads"]))
+    warnings = "".join(f" {warning}" for warning in table.build_warnings([result]))
     copy = next(row["copy_gb_per_s"] for row in result["rows"] if row["size"] == shown_size(result))
     return (
-        f"{source(result)} Median of {result['repetitions']} runs, the best of {threads} threads a block. GB/s counts "
+        f"{source} Median of {result['repetitions']} runs, the best of {threads} threads a block. GB/s counts "
         "32 bytes an updated word: itself written, one word of the other colour and six couplings read; a copy reaches "
-        f"{copy:,.0f} GB/s.{build_warning(result['build_type'])}\n\n{ABOUT_POSTER}"
+        f"{copy:,.0f} GB/s.{warnings}\n\n{ABOUT_POSTER}"
     )
 
 

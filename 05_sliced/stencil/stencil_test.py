@@ -202,7 +202,7 @@ class Stencil(WithProgram):
         file = self.folder / "stencil.json"
         result = json.loads(file.read_text())
         file.write_text(json.dumps(result | {"build_type": "debug"}))
-        self.assertIn("DEBUG build: the times mean nothing", stencil.markdown(self.folder))
+        self.assertIn("DEBUG build: these times mean nothing", stencil.markdown(self.folder))
         file.write_text(json.dumps(result | {"format": "psFlip 2D comparison, version 1"}))
         with self.assertRaisesRegex(Failure, "is not"):
             stencil.markdown(self.folder)

@@ -24,10 +24,9 @@ sys.path.insert(0, __file__.rsplit("/", 3)[0] + "/common/tools")
 
 import table
 from build import build_if_configured
-from options import Parser, some_of
-from own_tool import add_common_options, build_warning, draw_or_say, kept_result, table_of
-from plots import save, subplots
-from results import read_result
+from options import Parser, add_common_options, some_of
+from pictures.plots import draw_or_say, save, subplots
+from results import kept_result, read_result
 from stages import Failure, last_line, progress, run_tool
 
 FORMAT = "psFlip linear solver, version 1"
@@ -284,7 +283,7 @@ def experiment_table(result, experiment):
             **({"chi²/dof of draws 1, 2": f"{found['pair_chi_squared']:.1f}"} if experiment == "a" else {}),
         }
 
-    return table_of(list(map(line, rows)), texts=2)
+    return table.table_of(list(map(line, rows)), ("system", "variant"))
 
 
 def puzzle_lines(result):
@@ -334,7 +333,7 @@ def puzzle_table(result):
                 f"true / expected error, {walks[-1]:,}": f"{last[0] / last[1]:.1f}" if last else "-",
             }
         )
-    return table_of(body)
+    return table.table_of(body, ["streams"])
 
 
 def comparison_table(result):
@@ -358,7 +357,7 @@ def comparison_table(result):
                 faster = f"{walks / rival['seconds']:,.0f}" if rival["seconds"] > 0 else "-"
                 line += [f"{rival['iterations']:,}", f"{rival['seconds']:.2e}", f"{rival['error']:.2e}", faster]
             body.append(line)
-    return table_of([dict(zip(headings, line)) for line in body], texts=3)
+    return table.as_markdown(headings, body, 3 * [False] + 4 * [True])
 
 
 def remarks(result, experiment):
@@ -367,8 +366,7 @@ def remarks(result, experiment):
     text = f"On {result['device']['name']}, {max(row['date'] for row in there)}: "
     text += f"`06_prng/linear_solver/linear_solver.py --experiments {experiment}"
     text += " --quick`. Toy sizes, of which the times mean nothing." if result["quick"] else "`."
-    for kind in sorted({row["result"]["build_type"] for row in there} - {"release"}):
-        text += build_warning(kind)
+    text += "".join(f" {warning}" for warning in table.build_warnings(row["result"] for row in there))
     systems = {row["system"]: row["result"]["system"]["matrix"] for row in there}
     text += " " + "; ".join(f"{name}: `{matrix}`" for name, matrix in systems.items()) + "."
     for reason, rows in itertools.groupby(

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, __file__.rsplit("/", 3)[0] + "/common/tools")
-from plots import curve, legend_beside, save, subplots
+from pictures.plots import curve, legend_beside, save, subplots
 from quench import KNOWN, LITERATURE, MEASURED
 from runs import read
 from stages import Failure, run_tool

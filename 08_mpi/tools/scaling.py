@@ -19,11 +19,11 @@ import tempfile
 from pathlib import Path
 
 import build
-import draw
 import ranks as launcher
 import scaling_model
 import table
 from options import Parser, adder, positive, some_of, whole, wholes
+from pictures import draw
 from results import begin_result, write_result
 from scaling_model import AssumedLink
 from scaling_tables import FILE, FORMAT, TRANSPORTS, as_text, case, in_order

@@ -4,7 +4,7 @@ import json
 
 import scaling_tables as scaling
 import table
-from plots import curve, legend_beside, logarithmic, one_two_five, pyplot, save, subplots
+from pictures.plots import curve, legend_beside, logarithmic, one_two_five, pyplot, save, subplots
 from results import select
 
 COLOURS = {1: "tab:gray", 2: "tab:blue", 4: "tab:green", 8: "tab:red"}

@@ -15,11 +15,11 @@ from pathlib import Path
 from unittest import mock
 
 sys.path.insert(0, __file__.rsplit("/", 3)[0] + "/common/tools")
-import draw
 import readme_tables
 import scaling
 import scaling_plots
 import scaling_tables
+from pictures import draw
 from results import select
 from scaling_model import Link, Model, fit
 from stages import ROOT, Failure

@@ -13,16 +13,15 @@ from pathlib import Path
 
 import build
 import device_report
-import draw
-import plots
 import stages
 import table
-from measure import generators, pictures, sizes, sweep, words
+from measure import generators, sizes, sweep, words
 from measure.comparison import Comparison
-from models import CURAND_GENERATORS, MAJORITY, MODELS, SPIN_GLASS
+from models import CURAND_GENERATORS, MAJORITY, MODELS, REFERENCE, SPIN_GLASS, WITH_RANKS
 from options import Parser, add_device, add_stages, adder, expect_stages, new_file, positive, some_of, whole, wholes
+from pictures import draw, measured, plots
 from results import write_csv, write_result
-from stages import REFERENCE, Failure, progress, refuse, run_tool
+from stages import Failure, progress, refuse, run_tool
 
 INTO_FOLDER = {"sweep": sweep, "sizes": sizes, "generators": generators, "words": words}
 
@@ -38,12 +37,13 @@ def option_parser():
         as_written=False,
         prog="common/run",
         description="Builds the stages one after another, times each one's variants, checks the result of the best bit "
-        "for bit against stage 00, and prints a table for each of the two models: on a GPU if there is one, else on "
-        "the CPU.",
+        f"for bit against the reference, stage {REFERENCE}, and prints a table for each of the two models: on a GPU if "
+        "there is one, else on the CPU.",
         epilog="Also: --no-install (never install packages), --tour (the stages one by one: what to read and to "
         "predict, then the measured rows), --counters (what the kernels do to memory, counted without a GPU), "
-        "--device-report (what this machine has and lacks), --ranks N (runs stage 08 on N ranks of MPI), --scaling DIR "
-        "(times it on several numbers of ranks). --tour, --counters, --ranks and --scaling say more with --help.",
+        f"--device-report (what this machine has and lacks), --ranks N (runs stage {WITH_RANKS} on N ranks of MPI), "
+        "--scaling DIR (times it on several numbers of ranks). --tour, --counters, --ranks and --scaling say more with "
+        "--help.",
     )
     add, flag = adder(parser), parser.add_argument
     flag(
@@ -59,7 +59,7 @@ def option_parser():
         wholes,
     )
     flag("--seed", type=int, default=42, help="of everything that is random (42)")
-    add_stages(parser, "only these, and 00, which says which bits are right")
+    add_stages(parser, "only these, and the reference, which says which bits are right")
     flag("--all", action="store_true", help="a row for every variant, and every launch tried; not only a stage's best")
     flag("--wide", action="store_true", help="every column, for a wide terminal")
     add("--beside", "DEVICE", "a column with what is in common/results of another device, as h200")
@@ -152,7 +152,7 @@ def parse_options(arguments):
                 refuse(f"--{name}: several values only make sense with --sweep, --sizes, --generators or --words")
             setattr(options, name, values[0])
     if not options.generators and set(options.generator or []) & set(CURAND_GENERATORS):
-        refuse("--generator: stage 00 knows none of cuRAND's; --generators times them")
+        refuse("--generator: the reference knows none of cuRAND's; --generators times them")
     known = sorted({stage.number for model in options.models for stage in stages.course(options.build_dir, model)})
     expect_stages(options.stages, known)
     for model in options.models if options.beside else []:
@@ -198,7 +198,7 @@ def show(comparison, explain=True):
     if options.csv:
         write_csv(options.csv, result["rows"], left_out=(f"{model.time}_runs", "shapes"))
     if options.plot:
-        pictures.draw_comparison(result, options.plot)
+        measured.draw_comparison(result, options.plot)
     return result
 
 

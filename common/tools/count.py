@@ -23,12 +23,11 @@ import stages
 from counted import page, predict, roofline, runs, show
 from counted.advice import advice
 from measure import words
-from models import MAJORITY, MODELS, SPIN_GLASS
+from models import COMPARED_WITH_NCU, MAJORITY, MODELS, SPIN_GLASS, WITH_RANKS
 from options import Parser, add_stages, adder, expect_stages, new_file, whole
 from results import begin_result, write_result
 from stages import ROOT, Failure, refuse, run_tool
 
-USUAL = ("01", "02", "03", "04", "05")  # what has been compared with ncu
 # Whole blocks of threads cover them, and they take seconds.
 PROBLEMS = {MAJORITY: {"size": 1600}, SPIN_GLASS: {"size": 64, "samples": 1, "replicas": 4}}
 NCU = {MAJORITY: "counters.json", SPIN_GLASS: "spin_glass_counters.json"}
@@ -61,9 +60,9 @@ def option_parser():
     parser = Parser(prog="common/run --counters", description=__doc__)
     parser.add_argument("--counters", action="store_true", help="this")
     add = adder(parser)
-    add_stages(parser, f"only these ({','.join(USUAL)})")
+    add_stages(parser, f"only these ({','.join(COMPARED_WITH_NCU)})")
     add("--size", "N", "spins along a side (1600 in 2D, 64 in 3D)", whole)
-    examples = "; ".join([*(example for _, example in counters.LAUNCH.values()), OF_WORDS_EXAMPLE])
+    examples = "; ".join([*(model.launch_example for model in MODELS), OF_WORDS_EXAMPLE])
     parser.add_argument(
         "--launch", nargs="+", default=[], metavar="LAUNCH", help=f"these, not the stages' own: {examples}"
     )
@@ -89,14 +88,14 @@ def option_parser():
 
 def numbers_of(model):
     """The stages whose update.cu is about the model."""
-    return [number for number in stages.teaching(model) if number != "08"]
+    return [number for number in stages.teaching(model) if number != WITH_RANKS]
 
 
 def wished_points(options):
     """What is to be counted."""
     known = {number: model for model in MODELS for number in numbers_of(model)}
     expect_stages(options.stages, list(known))
-    wished = options.stages or [number for number in USUAL if number in known]
+    wished = options.stages or [number for number in COMPARED_WITH_NCU if number in known]
     if options.beside:
         if options.launch:
             refuse("--beside says which launches; leave out --launch")
@@ -114,7 +113,8 @@ def wished_points(options):
             refuse("--launch says which stages; leave out --stages")
         launches = [wished_launch(known, text) for text in options.launch]
     if options.size and len({known[number] for number, _ in launches}) > 1:
-        refuse("--size is for one model: add --stages 01,02,03 or --stages 04,05")
+        groups = [",".join(number for number in COMPARED_WITH_NCU if known.get(number) is model) for model in MODELS]
+        refuse(f"--size is for one model: add --stages {' or --stages '.join(groups)}")
     points = []
     for number, launch in launches:
         problem = PROBLEMS[known[number]] | ({"size": options.size} if options.size else {})
@@ -134,7 +134,7 @@ def of_words(stage, problem, launch):
 
 
 def wished_launch(known, text):
-    """'03:int32:16x2' -> '03', its values"""
+    """'NN:int32:16x2' -> 'NN', its values"""
     model = known.get(text[:2])
     if not model:
         raise Failure(f"--launch {text}: there is no stage {text[:2]}; there are {', '.join(known)}")

@@ -2,8 +2,8 @@
 """Reads the GPU's hardware counters for one kernel of each stage, with NVIDIA's Nsight Compute (ncu).
 
 Of the 2D model that is a step, or the steps of a pass, of the 3D spin glass half a sweep, the red sites. The launches
-are the best ones of a comparison (common/run --json) and any others asked for. Of stage 07's 3D kernels, which
---words names (common/run --words), it is a sweep, or for those that do many in a launch all of these. The result is a
+are the best ones of a comparison (common/run --json) and any others asked for. Of the 3D kernels that --words names
+(common/run --words), it is a sweep, or for those that do many in a launch all of these. The result is a
 JSON file from which readme_tables.py makes tables. ncu needs the right to read counters: root, or a driver that lets
 everyone.
 """
@@ -18,7 +18,7 @@ from pathlib import Path
 import stages
 from build import build_if_configured
 from measure import words
-from models import MAJORITY, SPIN_GLASS, model_of
+from models import MAJORITY, MODELS, SPIN_GLASS, model_of
 from options import Parser, adder
 from results import select, write_result
 from stages import ROOT, Failure, as_words, last_line, run_tool
@@ -100,20 +100,16 @@ GENERATOR = "|".join(SPIN_GLASS.rows["generator"])
 SHAPE = r"((?<!bit:)(?P<thread_width>\d+)x(?P<block>\d+)|(?<=bit:)(?P<steps_per_pass>\d+))"
 READING = rf"(?P<indexing>[a-z-]+):((?P<generator>{GENERATOR}):)?((?P<load>[a-z]+):)?"
 LAUNCH = {
-    "majority": (rf"(?P<storage>int32|int8|bit):{SHAPE}", "02:int8:16x3 or 07:bit:8"),
-    "spin_glass": (
-        rf"{READING}(?P<threads>\d+)(x(?P<sites_per_thread>\d+))?",
-        "04:standard:256, 05:sliced:texture:256x4 or 06:sliced:philox:128x8",
-    ),
+    MAJORITY: rf"(?P<storage>int32|int8|bit):{SHAPE}",
+    SPIN_GLASS: rf"{READING}(?P<threads>\d+)(x(?P<sites_per_thread>\d+))?",
 }
 
 
 def wished(model, text):
-    """01:int32:8x1 -> '01', {'storage': 'int32', 'thread_width': 8, 'block': 1, 'steps_per_pass': None}"""
-    form, example = LAUNCH[model.name]
-    match = re.fullmatch(rf"(?P<stage>\d\d):{form}", text)
+    """NN:int32:8x1 -> 'NN', {'storage': 'int32', 'thread_width': 8, 'block': 1, 'steps_per_pass': None}"""
+    match = re.fullmatch(rf"(?P<stage>\d\d):{LAUNCH[model]}", text)
     if not match:
-        raise Failure(f"--also {text}: a launch is written as in {example}")
+        raise Failure(f"--also {text}: a launch is written as in {model.launch_example}")
     values = {name: int(value) if value and value.isdigit() else value for name, value in match.groupdict().items()}
     del values["stage"]
     return match["stage"], dict.fromkeys(model.launch) | values
@@ -190,7 +186,7 @@ def main(arguments):
     source = parser.add_mutually_exclusive_group(required=True)
     adder(source)("--comparison", "FILE", "from common/run --json FILE", Path)
     adder(source)("--words", "FILE", f"{words.NAME}.json from common/run --words", Path)
-    examples = "; ".join(example for _, example in LAUNCH.values())
+    examples = "; ".join(model.launch_example for model in MODELS)
     parser.add_argument("--also", nargs="*", default=[], metavar="LAUNCH", help=f"further launches, as {examples}")
     parser.add_argument("--json", type=Path, required=True, metavar="FILE", help="where the counters go")
     parser.add_argument("--device", default="gpu", help="gpu, or the number of a GPU")

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import build
+from models import WITH_RANKS
 from options import Parser
 from stages import ROOT, run_tool
 
@@ -148,10 +149,11 @@ def toolkit(cards, driver):
 
 
 def mpi():
-    """For stage 08."""
+    """For the stage that takes it."""
     text = output_of("mpirun", "--version")
     if text is None:
-        return Line("MPI", False, "no mpirun: stage 08 needs it", "apt-get install libopenmpi-dev openmpi-bin")
+        lacking = f"no mpirun: stage {WITH_RANKS} needs it"
+        return Line("MPI", False, lacking, "apt-get install libopenmpi-dev openmpi-bin")
     open_mpi = found(r"\(Open MPI\) ([\d.]+)", text)
     name = f"Open MPI {open_mpi}" if open_mpi else text.strip().splitlines()[0]
     if not shutil.which("mpicxx"):

@@ -1,6 +1,12 @@
-"""The two models of the tutorial, as far as measuring and showing them differs."""
+"""The table of stages: the two models of the tutorial, as far as measuring and showing them differs, and what has to be
+known of single stages. What else a tool wants to know of one is in the stage's folder."""
 
 from dataclasses import dataclass
+
+REFERENCE_FOLDER = "00_cpu_reference"  # whose plain loops say which bits are right
+REFERENCE = REFERENCE_FOLDER[:2]
+WITH_RANKS = "08"  # its programs are started by mpirun
+COMPARED_WITH_NCU = ("01", "02", "03", "04", "05")  # what --counters shows of itself
 
 
 @dataclass(frozen=True)
@@ -29,6 +35,7 @@ class Model:
     few_trials: dict[str, dict[str, list]]  # instead of all, where one row a stage is wanted, by platform
     slow_on_cpu: dict[str, tuple[str, ...]]  # row values that a CPU only makes a beginner wait for
     apart: dict[str, str]  # stages that are compared only if they are asked for, and why
+    launch_example: str  # as counters.py takes one
     defaults: dict[str, tuple]  # problem and repetitions, as command-line options: on a GPU, on a CPU
     smallest: dict[str, int]  # a problem that takes no time
     results: str  # the file's name in common/results/<device>
@@ -127,6 +134,7 @@ MAJORITY = Model(
     },
     slow_on_cpu={},
     apart={},
+    launch_example="02:int8:16x3 or 07:bit:8",
     defaults={"size": (10000, 1500), "steps": (10, 10), "repetitions": (10, 3)},
     smallest={"size": 1, "steps": 1},
     results="comparison.json",
@@ -181,7 +189,8 @@ SPIN_GLASS = Model(
         "cpu": {"load": ["readonly"], "threads": [256, 512], "sites_per_thread": [1, 8], "samples_per_word": [32]},
     },
     slow_on_cpu={"kernel": ("fused", "resident", "small")},
-    apart={"08": "which gives a system to several GPUs"},
+    apart={WITH_RANKS: "which gives a system to several GPUs"},
+    launch_example="04:standard:256, 05:sliced:texture:256x4 or 06:sliced:philox:128x8",
     defaults={
         "size": (256, 32),
         "sweeps": (10, 10),

@@ -5,7 +5,7 @@ import math
 import re
 from pathlib import Path
 
-from stages import Failure, refuse
+from stages import ROOT, Failure, refuse
 
 
 class Parser(argparse.ArgumentParser):
@@ -76,7 +76,7 @@ def some_of(allowed):
 
 
 def add_stages(place, words):
-    place.add_argument("--stages", type=comma_list(str), metavar="01,03", help=words)
+    place.add_argument("--stages", type=comma_list(str), metavar="NN,NN", help=words)
 
 
 def expect_stages(wished, numbers):
@@ -88,3 +88,9 @@ def expect_stages(wished, numbers):
 
 def add_device(place):
     place.add_argument("--device", default="auto", help="auto, cpu, gpu, or the number of a GPU")
+
+
+def add_common_options(place):
+    """Of the stages' own tools."""
+    add_device(place)
+    place.add_argument("--build-dir", type=Path, default=ROOT / "build", help=argparse.SUPPRESS)

@@ -10,29 +10,29 @@ In a README.md, of the repository, of common, of the CPU path, or of a stage or 
 The first word is a folder of common/results, such as h200 or h200/words, the rest is what to show of it:
 
     comparison               all rows of comparison.json, as common/run --json writes it
-    comparison 01 02         the rows of these stages
-    shapes 03 int32          ms a step of every launch shape that was tried for this stage and storage
-    passes 07                ms a step for every number of steps a pass that was tried for this stage
+    comparison NN NN         the rows of these stages
+    shapes NN int32          ms a step of every launch shape that was tried for this stage and storage
+    passes NN                ms a step for every number of steps a pass that was tried for this stage
     figure4 int32            figure4_int32.csv, as common/run --sweep writes it
-    counters 01 02           these stages' hardware counters from counters.json, as counters.py writes it
+    counters NN NN           these stages' hardware counters from counters.json, as counters.py writes it
     spin_glass               all rows of spin_glass.json, as common/run --model spin-glass --json writes it
-    spin_glass 04 05         the rows of these stages
-    spin_glass_launches 05 sliced  ms a sweep of every launch that was tried for this stage and indexing
-    spin_glass_launches 06 sliced philox        the same for one of stage 06's generators
-    spin_glass_counters 04 05      these stages' hardware counters from spin_glass_counters.json
+    spin_glass NN NN         the rows of these stages
+    spin_glass_launches NN sliced  ms a sweep of every launch that was tried for this stage and indexing
+    spin_glass_launches NN sliced philox        the same for one of its generators
+    spin_glass_counters NN NN      these stages' hardware counters from spin_glass_counters.json
     spin_glass_sizes 8 10 64 66    ps a flip for these L, or all, from spin_glass_sizes.csv (common/run --sizes)
     generators 8 64 256      ps a flip of every generator for these L, or all, from spin_glass_generators.csv
                              (common/run --generators)
-    amsc_targets             stage 07: best kernel at every L, beside the targets, from spin_glass_words.json
+    amsc_targets             best kernel at every L, beside the targets, from spin_glass_words.json
                              (common/run --words)
-    amsc_published           stage 07 beside other codes, from the same file
-    amsc_kernels             bytes and limits of stage 07's kernels from spin_glass_words_counters.json, as
+    amsc_published           these kernels beside other codes, from the same file
+    amsc_kernels             bytes and limits of the kernels from spin_glass_words_counters.json, as
                              counters.py --words writes it
     stencil                  stencil.json, as stencil.py writes it
     prng_fill, prng_count    the two tables of prng.json, as prng.py writes it
     linear_solver a          an experiment of linear_solver.json, as linear_solver.py writes it: a to f, puzzle,
                              comparison
-    scaling 64 256           stage 08: time and efficiency on every number of ranks at these L, or all, from
+    scaling 64 256           time and efficiency on every number of ranks at these L, or all, from
                              scaling.json (common/run --scaling)
     scaling_targets, scaling_weak  the targets; weak scaling; both from the same file
     scaling_model 64 256     what the model predicts at these L, or all, from the same file
@@ -53,9 +53,8 @@ from pathlib import Path
 
 import stages
 import table
-import way_in
 from counted import show
-from measure import generators, sizes, words
+from measure import generators, sizes, way_in, words
 from models import MAJORITY, SPIN_GLASS
 from options import Parser
 from stages import Failure, offered, run_tool

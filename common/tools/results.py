@@ -4,13 +4,21 @@ import csv
 import datetime
 import json
 
-from stages import Failure
+from stages import Failure, as_words
 
 
 def begin_result(form, command, **device):
     """How a result begins. `device`: platform and name, if it ran on one."""
     result = {"format": form, "command": command, "date": datetime.date.today().isoformat()}
     return result | ({"device": device} if device else {})
+
+
+def begin_report(form, tool, options, report):
+    """The same of what a program with Google Benchmark says. `options`: those that the tool takes for the same run;
+    where files went is nobody's business."""
+    command, context = " ".join([tool, *as_words(options)]), report["context"]
+    begin = begin_result(form, command, platform=context["psflip_platform"], name=context["psflip_device"])
+    return begin | {"build_type": context["psflip_build_type"]}
 
 
 def write_result(file, result):
@@ -26,6 +34,11 @@ def read_result(file, form):
     if not isinstance(result, dict) or result.get("format") != form:
         raise Failure(f"{file} is not '{form}'")
     return result
+
+
+def kept_result(file, form):
+    """What was measured before, or None."""
+    return read_result(file, form) if file.exists() else None
 
 
 def number(text):

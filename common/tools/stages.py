@@ -13,10 +13,9 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from models import MODELS, Model
+from models import MODELS, REFERENCE, SPIN_GLASS, Model
 
 ROOT = Path(__file__).resolve().parents[2]
-REFERENCE = "00"
 
 
 class Failure(Exception):
@@ -78,7 +77,7 @@ def run_tool(main, name):
 
 @dataclass(frozen=True)
 class Stage:
-    name: str  # the folder: "03_shared_memory"
+    name: str  # the folder's
     model: Model
     benchmark: Path
 
@@ -119,6 +118,11 @@ def teaching(model, room=""):
     """The numbers of the stages whose update.cu is about this model, of those that have such a folder."""
     about = [folder for folder in folders() if folder.name[:2] != REFERENCE and models_of(folder)[0] is model]
     return [folder.name[:2] for folder in about if (folder / room).is_dir()]
+
+
+def with_minstd_alone():
+    """The numbers of the 3D stages before the one about generators."""
+    return [number for number in teaching(SPIN_GLASS) if number < teaching(SPIN_GLASS, "generators")[0]]
 
 
 def offered(name, root=ROOT):
@@ -231,7 +235,11 @@ def as_words(options):
 
 def report_of(command, what=""):
     """What a program with Google Benchmark says, read from JSON."""
-    code, output, errors = start([*map(str, command), "--benchmark_format=json"], what)
+    try:
+        code, output, errors = start([*map(str, command), "--benchmark_format=json"], what)
+    except OSError:
+        program = Path(command[0])
+        raise Failure(f"{program.name} is not built in {program.parent.parent}") from None
     # 1 with a report is a wrong result or a failed device, and the report says which case it was.
     if code not in (0, 1) or not output.strip():
         raise Failure(last_line(errors, code))
@@ -241,6 +249,15 @@ def report_of(command, what=""):
 def repetitions_of(report):
     """The entries of what ran, without Google Benchmark's own means and medians."""
     return [entry for entry in report["benchmarks"] if entry["run_type"] == "iteration"]
+
+
+def checked_repetitions(report):
+    """These, or Failure if one is wrong."""
+    for entry in repetitions_of(report):
+        message = entry.get("error_message", "")
+        if message.startswith(("failed", "wrong")):
+            raise Failure(f"{entry['name']}: {message}")
+        yield entry
 
 
 def run_benchmark(stage, *, what="", device="auto", quick=False, copy=True, checked=True, only=(), **options):

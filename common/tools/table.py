@@ -6,9 +6,9 @@ import sys
 import textwrap
 from operator import itemgetter
 
-from models import MAJORITY, SPIN_GLASS, model_of, plain_generator
+from models import MAJORITY, REFERENCE, SPIN_GLASS, model_of, plain_generator
 from results import least
-from stages import REFERENCE, ROOT, progress, refuse
+from stages import ROOT, progress, refuse
 
 
 def factor(value):
@@ -85,7 +85,7 @@ STAGE = ("stage", lambda row: row["stage"][:2], False)
 BEGIN = [STAGE, ("idea", lambda row: row["idea"], False), ("runs on", runs_on, False)]
 FACTORS = [
     ("x before", lambda row: factor(row["factor_before"]), True),
-    ("x 00", lambda row: factor(row["factor_reference"]), True),
+    (f"x {REFERENCE}", lambda row: factor(row["factor_reference"]), True),
 ]
 END = [("GB/s", timing("gb_per_s"), True), ("% of copy", percent_of_copy, True), *FACTORS, ("same bits", bits, False)]
 COLUMNS = {
@@ -280,6 +280,10 @@ def problem_in_words(problem):
     )
 
 
+def source(result):
+    return f"On {result['device']['name']}, {result['date']}: `{result['command']}`."
+
+
 def summary(result):
     """What was done, in a line."""
     problem = result["problem"]
@@ -314,7 +318,8 @@ def remarks(result):
             "cluster: thread blocks that share their memory. at once: replicas that a cluster updates, if not all.",
         ]
     if any(compared_at(row) for row in rows):
-        lines.append("same bits, at ...: with the same generator there; stage 00 is slow. x 00: stage 00 with minstd.")
+        words = "same bits, at ...: with the same generator there; the reference is slow."
+        lines.append(f"{words} x {REFERENCE}: the reference with minstd.")
     if any(row["platform"] == "cpu" for row in rows):
         lines.append(ON_CPU)
     return lines + warnings(result)
@@ -327,7 +332,7 @@ def legend(result):
     lines = [
         f"ps/spin: picoseconds to update one spin, median of {runs} of {shown}. --wide: every column.",
         "% copy: bytes that have to move, per second, as part of what a plain copy reaches here.",
-        "bits: whether the final state is that of stage 00.",
+        "bits: whether the final state is that of the reference.",
     ]
     if any(row["platform"] == "cpu" for row in result["rows"]):
         lines.append(ON_CPU)
@@ -340,7 +345,7 @@ def short_remarks(result, device=None):
     lines = [f"state {result['problem']['hash']}"]
     places = sorted({compared_at(row) for row in rows} - {""})
     if places:
-        lines.append(f"yes*: compared with stage 00 at {' or '.join(places)}, where that takes no time")
+        lines.append(f"yes*: compared with the reference at {' or '.join(places)}, where that takes no time")
     if device:
         lines.append(f"on {device}: {beside(device, model)['source']}")
     return lines + warnings(result)
@@ -357,9 +362,12 @@ def as_remarks(lines):
 def warnings(result):
     rows = result["rows"]
     lines = [f"left out: {reason}" for reason in result.get("left_out", [])]
-    for kind in sorted({row["build_type"] for row in rows} - {"release"}):
-        lines.append(f"{kind.upper()} build: these times mean nothing.")
-    return lines
+    return lines + build_warnings(rows)
+
+
+def build_warnings(rows):
+    kinds = sorted({row["build_type"] for row in rows} - {"release"})
+    return [f"{kind.upper()} build: these times mean nothing." for kind in kinds]
 
 
 def wrong_results(result):

@@ -18,8 +18,9 @@ import compare
 import stages
 import table
 from measure.comparison import Comparison, is_there
+from models import REFERENCE
 from options import Parser, add_device, add_stages, expect_stages
-from stages import REFERENCE, Failure, folders, models_of, run_tool
+from stages import Failure, folders, models_of, run_tool
 
 RULE = 100  # columns
 DIFF = re.compile(r"^ *diff (\S+) (\S+)\n+", re.MULTILINE)  # in a README: what to compare
@@ -121,7 +122,7 @@ def build_stage(folder, before, options):
 def show_measured(folder, before, options):
     for comparison in comparisons(folder, before, options):
         if not compare.agree(compare.show(comparison)):
-            raise Failure(f"{folder.name}: its bits are not those of stage 00; common/test -R {folder.name} says where")
+            raise Failure(f"{folder.name}: its bits are not the reference's; common/test -R {folder.name} says where")
         print()
 
 

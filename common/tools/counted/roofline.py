@@ -1,7 +1,7 @@
 """The measured speeds of all kernels over what they could have: updates per byte from memory, and its bandwidth."""
 
-import plots
 from counted import predict
+from pictures import plots
 
 LABEL = {"fontsize": "x-small", "textcoords": "offset points", "xytext": (4, 3)}
 

@@ -6,6 +6,7 @@ import shutil
 import subprocess
 
 from hostile.trial import Wrong
+from models import REFERENCE
 
 SMALL = {
     "spin_glass": {"--size": 4, "--sweeps": 3},
@@ -193,7 +194,7 @@ def standard_streams(trial):
 
 
 def environment(trial):
-    if "device" not in trial.program.options or trial.program.stage.startswith("00"):
+    if "device" not in trial.program.options or trial.program.stage.startswith(REFERENCE):
         return
     name = trial.random.choice(sorted(ENVIRONMENT))
     value = trial.random.choice(ENVIRONMENT[name])

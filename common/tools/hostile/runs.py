@@ -6,6 +6,7 @@ import re
 import time
 
 from hostile.trial import NothingToTry, Wrong, contents, differences
+from stages import with_minstd_alone
 
 GENERATORS = ("minstd", "parisi-rapuano", "mt19937", "philox")
 OF_THE_STAGE = ("stage", "device", "launch", "remark", "seconds", "ps_per_flip")
@@ -24,7 +25,7 @@ class Run:
         self.problem = ["--size", draw.choice((4, 6, 8)), "--samples", samples, "--replicas", draw.randint(2, 3)]
         self.problem += ["--samples-per-stream", draw.randint(1, 3), "--seed", draw.randint(0, 10**6)]
         self.problem += ["--measure", draw.choice(("end", "log:2", "every:7", f"every:{self.sweeps // 3}"))]
-        if trial.program.stage[:2] not in ("04", "05"):
+        if trial.program.stage[:2] not in with_minstd_alone():
             self.problem += ["--generator", draw.choice(GENERATORS)]
         self.outputs = {}
         for option, name in (("--output", "states"), ("--averages", "averages"), ("--correlations", "c4")):
@@ -47,7 +48,7 @@ class Run:
         return [*self.of(self.sweeps), *self.named(), *self.saving, "--json"]
 
     def undisturbed(self):
-        """By stage 00, where that is built: every stage gives the same."""
+        """By the reference, where that is built: every stage gives the same."""
         trial = self.trial
         folder = trial.room / "undisturbed"
         folder.mkdir()

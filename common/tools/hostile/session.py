@@ -20,7 +20,8 @@ from pathlib import Path
 import table
 from hostile import bad_inputs, damages, errors, full_disk, kills, moves, pairs
 from hostile.trial import Machine, NothingToTry, Program, Trial, Wrong
-from options import Parser, comma_list, positive, some_of
+from models import WITH_RANKS
+from options import Parser, add_stages, positive, some_of
 from stages import ROOT, Failure, progress
 
 TOOL = "common/tools/torture"
@@ -44,7 +45,7 @@ def parse_options(arguments):
     parser = Parser(prog=TOOL, description=__doc__)
     build = ROOT / "build"
     parser.add_argument("--build-dir", type=Path, default=build, metavar="DIR", help="where the programs are (build)")
-    parser.add_argument("--stages", type=comma_list(str), metavar="00,05", help="of these stages only")
+    add_stages(parser, "of these stages only")
     parser.add_argument("--seconds", type=positive, default=60, metavar="S", help="for how long (60)")
     parser.add_argument("--seed", type=int, metavar="N", help="of all that is random (another one every time)")
     parser.add_argument("--kinds", type=some_of(KINDS), metavar="kills,...", help=f"of {', '.join(KINDS)}")
@@ -75,11 +76,12 @@ def programs_in(build, stages, machine):
     folders = [folder for folder in sorted(build.resolve().glob("[0-9][0-9]_*")) if folder.is_dir()]
     reference, found = {}, []
     for folder, name in itertools.product(folders, PROGRAMS):
-        mpi = machine.mpi if folder.name == "08_mpi" else None
+        on_ranks = folder.name.startswith(WITH_RANKS)
+        mpi = machine.mpi if on_ranks else None
         if os.access(folder / name, os.X_OK) and (folder / name).is_file():
             program = Program(folder / name, reference.get(name), mpi)
             reference.setdefault(name, program)
-            if folder.name != "08_mpi" or machine.mpi:
+            if machine.mpi or not on_ranks:
                 found.append(program)
     for number in stages or []:
         if not any(program.label.startswith(f"{number}/") for program in found):
@@ -97,7 +99,7 @@ def describe(machine, options, programs):
     if not machine.mount:
         missing.append("nothing may be mounted: a full disk is a limit of files' sizes")
     if machine.mpi is None:
-        missing.append("no mpirun: without stage 08")
+        missing.append(f"no mpirun: without stage {WITH_RANKS}")
     if not machine.root:
         missing.append("not root: too few threads are too few for all of this user's processes")
     where = " ".join(program.label for program in programs)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from lab.course import MARK, as_toml, files_of
 from lab.regions import starter
+from models import REFERENCE_FOLDER
 from stages import Failure, models_of
 
 CODE = (".cpp", ".hpp", ".h", ".cu", ".cuh")
@@ -38,13 +39,13 @@ def model_of(stage, root):
 
 
 def sources_of(stages, root):
-    """Every file that the build of these stages needs, relative to the root: the parts of common, stage 00, their own
-    folders, and what these include of other stages."""
+    """Every file that the build of these stages needs, relative to the root: the parts of common, the reference, their
+    own folders, and what these include of other stages."""
     models = sorted({model.name for stage in stages for model in models_of(root / stage)})
     parts = ["app", "cmake", "gpu", "random", *models]
-    found = {Path("common/CMakeLists.txt"), Path("00_cpu_reference/CMakeLists.txt")}
+    found = {Path("common/CMakeLists.txt"), Path(REFERENCE_FOLDER, "CMakeLists.txt")}
     for model in models:
-        found |= {Path(f"00_cpu_reference/{model}.cpp"), Path(f"00_cpu_reference/{model}_test.cpp")}
+        found |= {Path(REFERENCE_FOLDER, f"{model}{kind}.cpp") for kind in ("", "_test")}
     for folder in [f"common/{part}" for part in parts] + list(stages):
         found |= set(files_below(folder, root))
     for stage in stages:

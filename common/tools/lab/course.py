@@ -1,17 +1,4 @@
-"""What an instructor asks for: tasks, their points and deadlines, in one TOML file.
-
-title = "GPU programming"            # heads the assignment
-text = "Hand in update.cu by mail."  # for its README; any Markdown
-
-[[task]]
-stage = "03"                         # or "03_shared_memory"
-exercise = 3                         # of the stage's exercises.md, one that asks for code; left out: the stage itself
-points = 20                          # 10 if left out
-due = "Friday, 18:00"                # any text; may be left out
-
-[weights]                            # of the parts of a result, if others than WEIGHTS
-speed = 0
-"""
+"""What an instructor asks for: tasks, their points and deadlines, in a TOML file as in common/lab/README.md."""
 
 import json
 import re
@@ -29,7 +16,7 @@ MARK = re.compile(r"^## (?P<number>\d+)\. (?P<title>.+)\n(?:<!-- code: (?P<files
 
 @dataclass(frozen=True)
 class Task:
-    stage: str  # the folder: "03_shared_memory"
+    stage: str  # the folder's name
     exercise: int | None = None
     points: float = 10
     due: str = ""

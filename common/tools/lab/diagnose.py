@@ -208,7 +208,7 @@ def where(message, trace):
         return "no spin is right: is anything written at all, and with the right sign?"
     lattice = re.search(r"sample (\d+), replica (\d+), at the (red|blue)", message)
     if lattice and 20 * count < of:
-        return "few are wrong: does the rule compare as stage 00 does (<, <=, which threshold), and at the edges, too?"
+        return "few are wrong: does the rule compare like the reference (<, <=, which threshold), at the edges, too?"
     if lattice:
         sample, replica, colour = lattice.groups()
         if replica != "0":

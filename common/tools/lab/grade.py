@@ -3,8 +3,8 @@
 Nothing of the submission is believed but its states. It is compiled into psFlip's own programs, whose sources are the
 instructor's. The tests report to a file with a name drawn for the run, and every test that is expected must be in it;
 so a program that ends early, whatever its exit code and whatever it prints, has passed nothing. And since code inside
-a test could forge its report, problems drawn for the run are solved by two programs, the submission's and stage 00's,
-whose hashes are compared here.
+a test could forge its report, problems drawn for the run are solved by two programs, the submission's and the
+reference's, whose hashes are compared here.
 """
 
 import json
@@ -19,6 +19,7 @@ from pathlib import Path
 from lab import cases, diagnose, sandbox, symbols
 from lab.course import WEIGHTS, Task
 from lab.diagnose import Finding, Source
+from models import REFERENCE_FOLDER
 from stages import gpu_is_visible, progress
 
 # What is judged, in this order. The last three need a GPU.
@@ -175,11 +176,11 @@ class Judge:
     def refuse_tricks(self, build):
         objects = self.kit.objects(build, self.task.stage)
         trick = symbols.complaint(symbols.symbols_of(self.kit.folder / build, objects))
-        stage_00 = str(self.kit.tree / "00_cpu_reference")
-        read = sorted(path for path in self.kit.dependencies(build, self.task.stage) if path.startswith(stage_00))
+        reference = str(self.kit.tree / REFERENCE_FOLDER)
+        read = sorted(path for path in self.kit.dependencies(build, self.task.stage) if path.startswith(reference))
         if read:
             included = Path(read[0]).relative_to(self.kit.tree)
-            trick = f"the code includes {included}: stage 00 is what it is compared with"
+            trick = f"the code includes {included}: the reference, with which it is compared"
         if trick:
             raise Finding(trick, "a submission is a kernel and what launches it; take everything else out")
 
@@ -234,7 +235,7 @@ class Judge:
                 f"the test ended before it was done: {len(missing)} of {len(expected)} tests are missing",
                 "the code must not end the program, nor a test",
             )
-        return f"{len(expected)} tests agree with stage 00 bit for bit"
+        return f"{len(expected)} tests agree with the reference bit for bit"
 
     def fresh(self):
         rng = random.SystemRandom()
@@ -246,14 +247,14 @@ class Judge:
             found = self.hash("plain", case, strict)
             if found == expected:
                 continue
-            reason = f"{case}: the final state is {found}, stage 00 has {expected} (order of threads: {schedule})"
+            reason = f"{case}: the final state is {found}, the reference has {expected} (order of threads: {schedule})"
             if self.hash("plain", case, {"PSFLIP_SCHEDULE": schedule}) == expected:
                 raise Finding(
                     reason + "; right only if every stream is done at once",
                     "what uses a result must wait for it: an event, or a synchronisation",
                 )
             raise Finding(reason, f"{self.model} with these options shows it again")
-        return f"{len(drawn)} problems drawn for this call end in the states of stage 00"
+        return f"{len(drawn)} problems drawn for this call end in the states of the reference"
 
     def hash(self, build, case, environ):
         program = self.kit.program(build, self.task.stage, self.model)
@@ -276,10 +277,10 @@ class Judge:
             ) from None
 
     def reference_hash(self, case):
-        program = self.kit.program("plain", "00_cpu_reference", self.model)
+        program = self.kit.program("plain", REFERENCE_FOLDER, self.model)
         done = subprocess.run([program, *case.problem, "--json"], capture_output=True, text=True)
         if done.returncode != 0:
-            raise RuntimeError(f"stage 00 cannot do {case}: {done.stderr.strip()}")
+            raise RuntimeError(f"the reference cannot do {case}: {done.stderr.strip()}")
         return json.loads(done.stdout)["hash"]
 
     def races(self):

@@ -11,6 +11,7 @@ from pathlib import Path
 from lab import cases, sandbox
 from lab.assignment import copy_sources, model_of, sources_of, update_file
 from lab.course import stages_in
+from models import REFERENCE_FOLDER, WITH_RANKS
 from stages import Failure
 
 # Builds for the CPU path. What a sanitizer looks at is compiled without optimisation: sooner done, and exact lines.
@@ -73,13 +74,13 @@ class Kit:
         stamp.write_text("\n".join([wanted, *(" ".join(line) for line in left_out)]))
 
     def targets(self, build, stage):
-        """What is built for a stage: its program, psFlip's test of it, and the program of stage 00."""
+        """What is built for a stage: its program, psFlip's test of it, and the reference's program."""
         model = self.model(stage)
         wanted = [f"{stage}_{model}"]
         if build in ("plain", "gpu"):
             wanted.append(f"{stage}_{model}_test")
         if build == "plain":
-            wanted.append(f"00_cpu_reference_{model}")
+            wanted.append(f"{REFERENCE_FOLDER}_{model}")
         return wanted
 
     def prepare(self, build, stage, files):
@@ -93,7 +94,7 @@ class Kit:
         left_out = re.search(rf"^{stage[:2]} (left out .*)", (folder / "configured_for").read_text(), re.MULTILINE)
         if left_out:
             raise Failure(f"{stage} cannot be built here: {left_out[1]}")
-        if stage[:2] == "08":
+        if stage[:2] == WITH_RANKS:
             expect_ranks()
         inputs = self.ninja(build, "-t", "inputs", *self.targets(build, stage)).stdout.split()
         theirs = {output for output, source in self.commands(build) if source in self.places(build, files)}

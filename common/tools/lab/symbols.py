@@ -19,7 +19,7 @@ FORBIDDEN = {
     ),
     "asks how it is being checked": r"(secure_)?getenv|setenv|putenv|unsetenv|environ|program_invocation_\w+",
     "uses a network": r"socket|connect|bind|sendto?|recv(from)?",
-    "calls stage 00, with which it is compared": r"psflip::reference::.*",
+    "calls the reference, with which it is compared": r"psflip::reference::.*",
     "reaches into the test": r"testing::.*|psflip::state_hash.*|psflip::\w+::(platforms|stage)\(\)",
 }
 RULES = {meaning: re.compile(rf"({names})(\(.*\)( const)?)?") for meaning, names in FORBIDDEN.items()}

@@ -1,4 +1,4 @@
-"""common/lab/transcript.txt: what a student sees on the way from the starter of stage 03 to the right kernel.
+"""common/lab/transcript.txt: what a student sees on the way from a starter to the right kernel.
 
 The student's work is played: first the starter, then the solution without its barrier (a mutant), then the solution.
 The commands are run and their output is kept, so the page cannot promise what the checker does not do.
@@ -11,13 +11,15 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+from lab.course import stage_called
 from lab.mutants import apply, read_mutant
 from options import Parser, adder
 from stages import ROOT, Failure
 
 FILE = "common/lab/transcript.txt"
-STAGE = "03_shared_memory"
-WITHOUT_BARRIER = "common/lab/mutants/03/03_no_barrier.patch"
+(WITHOUT_BARRIER,) = ROOT.glob("common/lab/mutants/*/*_no_barrier.patch")
+NUMBER = WITHOUT_BARRIER.parent.name
+STAGE, HOME = stage_called(NUMBER, ROOT), f"stage{NUMBER}"
 PARTS = "build,forward,reversed,shuffled,fresh,races,memory"  # what every machine can judge
 
 
@@ -39,20 +41,21 @@ class Student:
     def check(self):
         # In an assignment of its own ./check would compile for minutes what the course's tree has compiled already.
         own = "--no-install", "--reference", ROOT, "--build-dir", self.kit, "--only", PARTS
-        self.run("./check", self.folder / "stage03/check", *own)
+        self.run("./check", self.folder / HOME / "check", *own)
 
     def write(self, update):
-        shutil.copy(update, self.folder / "stage03" / STAGE / "update.cu")
+        shutil.copy(update, self.folder / HOME / STAGE / "update.cu")
 
 
 def play(folder, kit):
     student = Student(folder, kit)
-    student.say("The lecturer makes an assignment of stage 03.")
-    student.run("common/tools/make_lab 03 --out stage03", ROOT / "common/tools/make_lab", "03", "--out", "stage03")
+    student.say(f"The lecturer makes an assignment of stage {NUMBER}.")
+    made = NUMBER, "--out", HOME
+    student.run(" ".join(["common/tools/make_lab", *made]), ROOT / "common/tools/make_lab", *made)
     student.say("A student checks the starter as it was handed out.")
     student.check()
     student.say("The kernel is written, and the barrier between loading the tile and adding was forgotten.")
-    student.write(apply(read_mutant(ROOT / WITHOUT_BARRIER), folder / "wrong"))
+    student.write(apply(read_mutant(WITHOUT_BARRIER), folder / "wrong"))
     student.check()
     student.say("With __syncthreads() there.")
     student.write(ROOT / STAGE / "update.cu")

@@ -4,10 +4,10 @@ import math
 
 import build
 import stages
-from models import KERNEL_GENERATORS, MAJORITY, plain_generator
+from models import KERNEL_GENERATORS, MAJORITY, REFERENCE, plain_generator
 from options import expect_stages
 from results import begin_result
-from stages import REFERENCE, Failure, as_words, progress, run_benchmark
+from stages import Failure, as_words, progress, run_benchmark
 
 
 def chosen_stages(model, options, usual=None):
@@ -27,7 +27,7 @@ def chosen_stages(model, options, usual=None):
 
 
 def is_there(builder, stage):
-    """Whether this build has the stage; without MPI it has no stage 08."""
+    """Whether this build has the stage; CMake leaves out what a machine lacks libraries for."""
     return stage.benchmark.exists() if builder.brought else builder.has(stage.target)
 
 
@@ -173,7 +173,7 @@ def with_enough_samples(values, platform, problem):
 
 def has_a_row(values, options):
     """Of a stage with a choice of generators. What the numbering of sites does is told by the stages before, what the
-    generators do by stage 06; generators.py times all of it."""
+    generators do by this one; generators.py times all of it."""
     if values["kernel"]:
         return options.generator or values["generator"] in KERNEL_GENERATORS
     return options.indexing or values["indexing"] == "sliced"

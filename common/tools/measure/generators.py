@@ -10,7 +10,7 @@ from operator import itemgetter
 import table
 from measure.comparison import chosen_stages, fill_defaults, has_generators, probe, to_be_checked, wrong_bits
 from measure.sizes import make_point
-from models import CURAND_GENERATORS, SPIN_GLASS
+from models import CURAND_GENERATORS, REFERENCE, SPIN_GLASS
 from results import least, read_csv, sizes_of
 from stages import Failure, progress, run_benchmark, teaching
 
@@ -18,11 +18,11 @@ SIZES = [8, 12, 16, 32, 48, 64, 128, 192, 256]
 LARGEST_ON_CPU = 16
 GENERATORS = [*SPIN_GLASS.rows["generator"], *CURAND_GENERATORS]
 MODEL = SPIN_GLASS
-HELP = (
-    "time every generator and indexing of stage 06 at every --size, cuRAND's generators too, and write a table and a "
-    "plot into DIR, as --sizes does"
-)
 STAGES = teaching(SPIN_GLASS, "generators")
+HELP = (
+    f"time every generator and indexing of stage {','.join(STAGES)} at every --size, cuRAND's generators too, and "
+    "write a table and a plot into DIR, as --sizes does"
+)
 INDEXINGS = ["sliced", "standard", "bitwise"]
 BASE = "minstd"
 NAME = "spin_glass_generators"  # of the files
@@ -87,7 +87,7 @@ def check(options, problem, reference, stage, generators, launches):
         if generator not in CURAND_GENERATORS:
             found = wrong_bits(reference, stage, here, options, launches | {"generator": generator})
             wrong += [f"{stage.name}, L = {here['size']}, {reason}" for reason in found]
-    return wrong, f"each other; stage 00 at L = {here['size']}"
+    return wrong, f"each other; stage {REFERENCE} at L = {here['size']}"
 
 
 def measure(options, problem, reference, stage, generators, indexings):

@@ -8,9 +8,9 @@ from operator import itemgetter
 
 import table
 from measure.comparison import chosen_stages, fill_defaults, measure_reference, probe
-from models import SPIN_GLASS
+from models import REFERENCE, SPIN_GLASS
 from results import least, read_csv, sizes_of
-from stages import Failure, progress, run_benchmark, teaching
+from stages import Failure, progress, run_benchmark, with_minstd_alone
 
 MULTIPLES_OF_4 = [8, 12, 16, 20, 24, 32, 40, 48, 64, 80, 96, 112, 128, 160, 192, 224, 256]
 NO_MULTIPLES_OF_4 = [10, 14, 18, 22, 26, 34, 42, 50, 66, 82, 98, 114, 130, 162, 194, 226, 254]
@@ -20,7 +20,7 @@ HELP = (
     "and a plot of ps a flip against L into DIR"
 )
 # They differ in them; what the later ones have is the same over again, or kernels.
-STAGES = [number for number in teaching(SPIN_GLASS) if number < teaching(SPIN_GLASS, "generators")[0]]
+STAGES = with_minstd_alone()
 INDEXINGS = ["standard", "sliced", "sliced-grid", "standard-grid"]
 LARGEST_ON_CPU = 34
 REFERENCE_LIMIT = 2e7  # flips: beyond a fraction of a second of plain C++ the stages only check each other
@@ -80,7 +80,7 @@ def measure(options, problem, reference, settings):
         expected, checked_against = None, "each other"
         if SPIN_GLASS.updates(here) <= REFERENCE_LIMIT:
             _, launch = measure_reference(reference, here, 1, f"{reference.name}: L = {size}")
-            expected, checked_against = launch.hash, "stage 00"
+            expected, checked_against = launch.hash, f"stage {REFERENCE}"
         for stage, launches in settings:
             more = {"repetitions": options.repetitions, "expect": expected, "device": options.device}
             what = f"{stage.name}: L = {size}"

@@ -9,7 +9,7 @@ from operator import itemgetter
 
 import table
 from measure.comparison import chosen_stages, fill_defaults, measure_reference, platform_of
-from models import MAJORITY
+from models import MAJORITY, REFERENCE
 from results import least, select
 from stages import Failure, progress, run_benchmark, teaching
 
@@ -36,7 +36,7 @@ def prepare(options):
     reference, others = chosen_stages(MAJORITY, options, STAGES)
     platform = platform_of(options, others)
     if not others:
-        raise Failure("--sweep: stage 00 has no launch shapes; choose others by --stages")
+        raise Failure("--sweep: the reference has no launch shapes; choose others by --stages")
     sizes = [2000, 4000, 6000, 8000, 10000] if platform == "gpu" else [200, 400, 600]
     fill_defaults(MAJORITY, options, platform, size=sizes, steps=[10], storage=["int32"], repetitions=3)
     return options, reference, others
@@ -51,7 +51,7 @@ def measure(options, reference, others):
         if MAJORITY.updates(problem) <= REFERENCE_LIMIT:
             what = f"{reference.name}: n = {size}, k = {steps}"
             _, launch = measure_reference(reference, problem, options.repetitions, what)
-            expected, checked_against = launch.hash, "stage 00"
+            expected, checked_against = launch.hash, f"stage {REFERENCE}"
             points.append(make_point(reference, launch, size, steps, "itself"))
         for storage, stage in product(options.storage, others):
             what = f"{stage.name}, {storage}: n = {size}, k = {steps}"

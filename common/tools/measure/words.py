@@ -1,4 +1,4 @@
-"""Picoseconds a flip of every kernel of stage 07, whose words hold a bit of many samples.
+"""Picoseconds a flip of every kernel whose words hold a bit of many samples.
 
 Against L with the GPU full, and against the number of samples, as in Figures 5 and 4 of Lulli, Bernaschi, Parisi
 (arXiv:1411.0127). Every launch is tried briefly, and the best one of each kernel measured anew, without a look at its
@@ -20,11 +20,11 @@ NAME = "spin_glass_words"  # of the files
 FORMAT = "psFlip words, version 1"
 COUNTERS = f"{NAME}_counters.json"  # what counters.py makes of them
 MODEL = SPIN_GLASS
+(STAGE,) = teaching(SPIN_GLASS, "kernels")
 HELP = (
-    "time every kernel of stage 07 at every --size and for ever more samples, and write tables and plots of the "
+    f"time every kernel of stage {STAGE} at every --size and for ever more samples, and write tables and plots of the "
     "paper's Figures 4 and 5 into DIR"
 )
-(STAGE,) = teaching(SPIN_GLASS, "kernels")
 SIZES = [8, 16, 24, 32, 48, 64, 96, 128, 192, 256]  # L = 4m
 OTHER_SIZES = [10, 18, 26, 34, 50, 66, 98, 130, 194]  # L = 2(2m + 1)
 LARGEST_ON_CPU = 10
@@ -238,7 +238,7 @@ class Measurement:
                 right = expected[launch.values["generator"]]
                 reason = launch.wrong or launch.refused
                 if not reason and launch.hash != right:
-                    reason = f"wrong bits: hash {launch.hash}, stage 00 has {right}"
+                    reason = f"wrong bits: hash {launch.hash}, the reference has {right}"
                 if reason:
                     self.wrong.append(f"L = {load.size}, {SPIN_GLASS.row_in_words(launch.values)}: {reason}")
                 elif point:

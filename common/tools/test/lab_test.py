@@ -401,7 +401,7 @@ class Symbols(unittest.TestCase):
         call = "namespace psflip::reference { int make_simulation(int); }\n" + in_kernel.format(
             "return reference::make_simulation(1);"
         )
-        self.assertIn("calls stage 00", self.complaint(call))
+        self.assertIn("calls the reference", self.complaint(call))
         self.assertIn("defines main", self.complaint("int main() {}"))
         hash_of_its_own = "namespace psflip { int state_hash(int) { return 1; } }"
         self.assertIn("defines psflip::state_hash", self.complaint(hash_of_its_own))
@@ -742,7 +742,7 @@ class Judging(unittest.TestCase):
     def test_a_complete_report_passes(self):
         passed, reason = self.said("report(names)")
         self.assertTrue(passed, reason)
-        self.assertRegex(reason, r"^\d+ tests agree with stage 00 bit for bit$")
+        self.assertRegex(reason, r"^\d+ tests agree with the reference bit for bit$")
 
     def test_nothing_else_does(self):
         for behaviour, part in {

@@ -1,4 +1,4 @@
-"""Who may know whom: no circle among imports or includes, and nothing in common that includes a stage."""
+"""Who may know whom: no circle among imports or includes, nothing in common that includes a stage or names one."""
 
 import ast
 import graphlib
@@ -12,6 +12,16 @@ from test.tools_test import WithFolder
 
 CPP = (".hpp", ".cpp", ".cu", ".cuh")
 INCLUDE = re.compile(r'^\s*#\s*include\s*"(.*?)"', re.MULTILINE)
+# A stage's number or folder. ":": a time of day; ".": a fraction or a version.
+NAMED = re.compile(r"(?<![\w.:%])0\d(?![\w.])|\b\d\d_[a-z]+")
+# Words about the course, and what tests and fuzz targets are told, may name stages.
+NO_CODE = re.compile(r"(^|/)(test|corpus|results|mutants|__pycache__)/|_test\.\w+$|\.(md|ipynb)$|/transcript\.txt$")
+NAMES_STAGES = {
+    "common/tools/models.py": "the table of stages",
+    "common/cmake/stages.cmake": "the reference's folder: CMake does not read the table",
+    "common/lab/check.yml": "the reference's folder: the hosting service does not read the table",
+    "common/app/progress.hpp": "no stage, a time: 3 h 05 min",
+}
 
 
 def files(root):
@@ -75,6 +85,18 @@ def include_graph(root):
     return graph
 
 
+def named_stages(root):
+    """{file of common: the first stage that its code names}"""
+    found = {}
+    for file in files(root):
+        name = str(file.relative_to(root))
+        if name.startswith("common/") and not NO_CODE.search(name):
+            named = NAMED.search(file.read_text())
+            if named:
+                found[name] = named[0]
+    return found
+
+
 def circle(graph, root):
     """'a -> b -> a', or '' if there is none."""
     try:
@@ -119,6 +141,10 @@ class Tree(unittest.TestCase):
         self.assertEqual(circle(graph, ROOT), "")
         self.assertEqual(points_up(graph, ROOT), [])
 
+    def test_stages_are_named_in_their_table(self):
+        self.assertEqual(set(named_stages(ROOT)) - set(NAMES_STAGES), set())
+        self.assertEqual(set(NAMES_STAGES) - set(named_stages(ROOT)), set(), "an exception that is none any more")
+
 
 class WhatIsWrong(WithFolder):
     def write(self, name, text):
@@ -136,6 +162,17 @@ class WhatIsWrong(WithFolder):
         self.assertEqual(set(found.split(" -> ")), {f"common/tools/{name}.py" for name in ("a", "room/b", "c")})
         self.assertIn("room/b.py -> common/tools/c.py -> common/tools/a.py", found + found.partition(".py")[2])
         self.assertEqual(imports_in_functions(root), ["common/tools/a.py: f() imports b.py"])
+
+    def test_a_stage_that_is_named(self):
+        for text in ('if number == "05":', "as stage 03 does", "--stages 01,02", "see 08_mpi/tools", "03:int32:16x2"):
+            self.write("common/tools/a.py", text)
+            self.assertEqual(list(named_stages(self.folder.resolve())), ["common/tools/a.py"], text)
+        for text in ("0.05", "ubuntu-24.04", "until 14:05", "%02d", "x0 = 0", "2 ** 08.5", "int8_t", "16_777_216"):
+            self.write("common/tools/a.py", text)
+            self.assertEqual(named_stages(self.folder.resolve()), {}, text)
+        for name in ("01_x/a.py", "common/README.md", "common/tools/test/a.py", "common/app/b_test.cpp"):
+            self.write(name, "stage 03")
+        self.assertEqual(named_stages(self.folder.resolve()), {})
 
     def test_a_circle_of_includes_and_a_stage_in_common(self):
         self.write("01_x/a.hpp", '#include "b.hpp"\n')

@@ -19,12 +19,12 @@ from unittest import mock
 import build
 import compare
 import counters
-import draw
 import readme_tables
 import stages
 import table
 from measure import comparison, generators, sizes, sweep, words
 from models import MAJORITY, SPIN_GLASS, model_of
+from pictures import draw
 from results import read_csv, select
 from stages import Failure
 from test import fake_benchmark
@@ -322,7 +322,7 @@ class GeneratorsInTheComparison(WithBuild):
         )
         output = "\n".join([as_text(result), *table.remarks(result)])
         self.assertIn("yes, at L = 64, M = 1", output)
-        self.assertIn("x 00: stage 00 with minstd", output)
+        self.assertIn("x 00: the reference with minstd", output)
 
     def test_a_wrong_generator_is_loud(self):
         (self.folder / "06_prng/WRONG-mt19937").touch()
@@ -790,11 +790,11 @@ class Models(WithBuild):
             ("--words x --samples 2", "--spins"),
             ("--words x --indexing sliced", "--indexing: --words times stages that have nothing"),
             ("--words x --generators y", "one at a time"),
-            ("--words x --generator curand-philox", "stage 00 knows none"),
+            ("--words x --generator curand-philox", "the reference knows none"),
             ("--sizes x --kernel wide", "--kernel: --sizes times stages that have nothing"),
             ("--kernel fast", "allowed are update, wide"),
             ("--generator rand", "allowed are minstd, parisi-rapuano"),
-            ("--generator curand-philox", "stage 00 knows none"),
+            ("--generator curand-philox", "the reference knows none"),
             ("--generator minstd --sizes x", "--generators compares"),
             ("--plot x.gif --model majority", "must end in"),
             ("--plot nowhere/x.svg --model majority", "there is no folder"),
@@ -1136,7 +1136,7 @@ class WithoutMatplotlib(WithBuild):
                 self.assertEqual(code, 0)
                 self.assertTrue((self.folder / f"out/{name}.csv").exists())
                 self.assertIn("not drawn: plots need matplotlib", output)
-                self.assertIn(f"common/tools/draw.py {self.folder / 'out'}", output)
+                self.assertIn(f"common/tools/pictures/draw.py {self.folder / 'out'}", output)
 
     def test_what_cannot_be_drawn(self):
         for arguments, message in (

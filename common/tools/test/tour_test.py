@@ -75,7 +75,7 @@ class Tour(WithBuild):
 
     def test_wrong_bits_are_an_error(self):
         (self.folder / "03_shared_memory/WRONG").touch()
-        with self.assertRaisesRegex(Failure, "03_shared_memory: its bits are not those of stage 00"):
+        with self.assertRaisesRegex(Failure, "03_shared_memory: its bits are not the reference's"):
             self.tour("--stages", "03")
 
     def test_bad_input_is_one_line_and_exit_code_2(self):

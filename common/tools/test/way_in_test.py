@@ -9,7 +9,7 @@ import unittest
 from pathlib import Path
 
 import readme_tables
-import way_in
+from measure import way_in
 
 TOOL = Path(__file__).parents[1] / "first_table"
 
@@ -143,7 +143,7 @@ class FirstTable(unittest.TestCase):
         log = Path(said.rstrip("\n").split("what it said is in ")[1])
         self.assertIn("no compiler here", log.read_text())
         self.commit(RUN.replace('echo "00 ', 'echo "04 '), TEST)
-        self.refused("0 tables that begin with stage 00", "--parts", "run")
+        self.refused("0 tables that begin with 00", "--parts", "run")
 
     def test_refusals(self):
         self.refused("--parts has 'runs': allowed are run, stage, test", "--parts", "runs")

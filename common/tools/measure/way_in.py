@@ -15,12 +15,13 @@ import signal
 import subprocess
 import tempfile
 import time
+from itertools import pairwise
 from pathlib import Path
 
 import build
 import device_report
 import table
-from models import MAJORITY
+from models import MAJORITY, REFERENCE
 from options import Parser, adder, new_file
 from results import begin_result, read_result, write_result
 from stages import ROOT, Failure, last_line, progress, refuse, start, teaching
@@ -112,9 +113,10 @@ class Place:
 
         self.call(["common/run", "--no-install"], heard=heard)
         result = clock.result()
-        begins = [i for i, (stage, _) in enumerate(rows) if stage == "00" and (i == 0 or rows[i - 1][0] != "00")]
+        numbers = ["", *(stage for stage, _ in rows)]
+        begins = [i for i, (before, here) in enumerate(pairwise(numbers)) if before != here == REFERENCE]
         if len(begins) != 2 or begins[0] != 0:
-            raise Failure(f"common/run printed {len(begins)} tables that begin with stage 00, not 2; see {self.log}")
+            raise Failure(f"common/run printed {len(begins)} tables that begin with {REFERENCE}, not 2; see {self.log}")
         result |= {"first_row": rows[0][1], "first_table": rows[begins[1] - 1][1], "both_tables": rows[-1][1]}
         return {**result, "steps": len(steps_in(self.folder) - before)}
 

@@ -1,43 +1,47 @@
 #!/usr/bin/env python3
-"""Draws the pictures of a results folder anew from the tables in it: common/tools/draw.py DIR [name of a table ...].
+"""Draws the pictures of a results folder anew from the tables in it: common/tools/pictures/draw.py DIR [name ...].
 
 The commands that measure do so themselves where matplotlib is; this is for figures that were measured elsewhere.
 """
 
 import json
+import sys
 from pathlib import Path
 
-from measure import generators, pictures, sizes, sweep
+sys.path.insert(0, __file__.rsplit("/", 2)[0])
+
+from measure import generators, sizes, sweep
 from options import Parser
+from pictures import measured
 from results import read_csv
 from stages import Failure, offered, run_tool
 
 
 def draw_comparison(file):
-    pictures.draw_comparison(json.loads(file.read_text()), file.with_suffix(".svg"))
+    measured.draw_comparison(json.loads(file.read_text()), file.with_suffix(".svg"))
 
 
 def draw_sizes(file):
-    pictures.draw_sizes(sizes.lines(read_csv(file)), file.with_suffix(".svg"))
+    measured.draw_sizes(sizes.lines(read_csv(file)), file.with_suffix(".svg"))
 
 
 def draw_generators(file):
-    pictures.draw_generators(generators.lines(read_csv(file)), file.with_suffix(".svg"))
+    measured.draw_generators(generators.lines(read_csv(file)), file.with_suffix(".svg"))
 
 
 def draw_words(file):
     result = json.loads(file.read_text())
-    pictures.draw_words_over_size(result, file.with_name("spin_glass_words_size.svg"))
-    pictures.draw_words_over_samples(result, file.with_name("spin_glass_words_samples.svg"))
+    measured.draw_words_over_size(result, file.with_name("spin_glass_words_size.svg"))
+    measured.draw_words_over_samples(result, file.with_name("spin_glass_words_samples.svg"))
 
 
 def draw_sweep(file):
     points = read_csv(file)
     size, steps = sweep.largest(points)
     for storage in sweep.storages(points):
-        pictures.draw_over_size(sweep.figure_5(points, storage), storage, file.with_name(f"figure5_{storage}"))
+        measured.draw_over_size(sweep.figure_5(points, storage), storage, file.with_name(f"figure5_{storage}"))
         over_block = sweep.figure_6(points, storage, size, steps)
-        pictures.draw_over_block(over_block, storage, size, steps, file.with_name(f"figure6_{storage}"))
+        measured.draw_over_block(over_block, storage, size, steps, file.with_name(f"figure6_{storage}"))
 
 
 def known_pictures():
@@ -58,7 +62,7 @@ def draw_if_possible(folder, name):
         known_pictures()[name](folder / name)
     except Failure as failure:
         # Debian's package serves Debian's own Python, which another python3 may hide.
-        print(f"not drawn: {failure}; then, or where it is: /usr/bin/python3 common/tools/draw.py {folder}")
+        print(f"not drawn: {failure}; then, or where it is: /usr/bin/python3 common/tools/pictures/draw.py {folder}")
 
 
 def main(arguments):

@@ -3,6 +3,7 @@
 matplotlib is imported with the first picture: it takes a while, and whoever only measures may lack it.
 """
 
+import sys
 from pathlib import Path
 
 from stages import Failure
@@ -64,3 +65,13 @@ def one_two_five(axes):
     axes.yaxis.set_major_locator(pyplot().LogLocator(subs=(1, 2, 5)))
     axes.yaxis.set_major_formatter(pyplot().FormatStrFormatter("%g"))
     axes.yaxis.set_minor_locator(pyplot().NullLocator())
+
+
+def draw_or_say(draw, result, file, asked):
+    """After a measurement, which must not be lost for want of matplotlib; `asked`: only the picture is wanted."""
+    try:
+        draw(result, file)
+    except Failure as failure:
+        if asked:
+            raise
+        print(f"{file.stem}: no picture: {failure}; then call with --draw", file=sys.stderr)

@@ -1,11 +1,11 @@
-"""The pictures of a comparison, and of what the modules beside this one measure."""
+"""The pictures of a comparison, and of what the modules of measure/ find."""
 
 import math
 
 import table
 from measure import generators, words
 from models import MAJORITY, SPIN_GLASS, model_of
-from plots import SIZE_TICKS, curve, curves_over_size, legend_beside, logarithmic, one_two_five, save, subplots
+from pictures.plots import SIZE_TICKS, curve, curves_over_size, legend_beside, logarithmic, one_two_five, save, subplots
 
 COLOURS = dict(zip(MAJORITY.rows["storage"], ("tab:blue", "tab:orange", "tab:green")))
 COLOURS |= zip(SPIN_GLASS.rows["indexing"], ("tab:blue", "tab:orange", "tab:green", "tab:red", "tab:purple"))
