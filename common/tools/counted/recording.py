@@ -151,13 +151,15 @@ def own_frames(frames):
     return tuple(own)
 
 
-def read_recording(file):
-    """The launches of a recording, in their order. Raises Failure if it is none."""
+def read_recording(file, program=None):
+    """The launches of a recording, in their order. `program`: that wrote it, if not to be taken from there. Raises
+    Failure if it is none."""
     recording = read_result(file, FORMAT)
+    program = str(program or recording["program"])
     codes = sorted({place["code"] for launch in recording["launches"] for place in launch["places"]})
-    frames = symbolised(recording["program"], codes)
+    frames = symbolised(program, codes)
     if codes and not any(own_frames(frames[code]) for code in codes):
-        raise Failure(f"{recording['program']}: addr2line finds no line of {ROOT} in it; build it anew")
+        raise Failure(f"{program}: addr2line finds no line of {ROOT} in it; build it anew")
     return [launch_of(entry, frames) for entry in recording["launches"]]
 
 

@@ -6,6 +6,7 @@ import shutil
 from pathlib import Path
 
 from lab.course import MARK, as_toml, files_of
+from lab.gates import limits_in_words
 from lab.regions import starter
 from models import REFERENCE_FOLDER
 from stages import Failure, models_of
@@ -70,9 +71,11 @@ def sources_of(stages, root):
 
 
 # The checker itself.
-LAB = "__init__ assignment cases course diagnose grade kit regions results sandbox symbols"
+LAB = "__init__ assignment cases course diagnose gates grade kit regions results sandbox symbols"
 TOOLS = [f"common/tools/lab/{name}.py" for name in LAB.split()]
-TOOLS += [f"common/tools/{name}" for name in ("grade", "setup.bash", "stages.py", "models.py", "options.py")]
+TOOLS += [f"common/tools/counted/{name}.py" for name in ("advice", "recording", "show")]
+NEEDED = "grade setup.bash models.py options.py results.py stages.py table.py"
+TOOLS += [f"common/tools/{name}" for name in NEEDED.split()]
 
 
 def sections(text):
@@ -127,6 +130,11 @@ def read_me(course, files, root):
     ]
     first = course.tasks[0].stage
     text = f"\n{course.text.strip()}\n" if course.text.strip() else ""
+    text += "".join(
+        f"\nThe kernel of {task.name} may take {limits_in_words(task.gates)}: `./check` counts it without a GPU.\n"
+        for task in course.tasks
+        if task.gates
+    )
     words = {"title": course.title, "text": text, "tasks": "\n".join(rows)}
     template = (root / "common/lab/README.template.md").read_text()
     return template.format(number=first[:2], stage=first, model=model_of(first, root), **words)

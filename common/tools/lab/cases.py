@@ -16,6 +16,7 @@ USUAL = {
     "replicas": [1, 2, 3, 4, 5],
     "ranks": [1],  # of MPI
     "timed": {"sizes": [112, 144], "samples": 4},  # from, to; what takes a GPU long enough
+    "counted": {"size": 32, "samples": 1},  # 3D: the problem on which memory accesses are counted
 }
 SIZES = {"powers of two": lambda size: size & (size - 1) == 0, "multiples of four": lambda size: size % 4 == 0}
 
@@ -100,6 +101,17 @@ def fresh(task, model, rng):
         for size in rng.sample([4, 6, 8, 10, 12], 5 - len(generators))
         for launch in launches(task, model, size, rng)
     ]
+
+
+def counted(task, model):
+    """What takes a second to count, on whole blocks of threads; and how many spins a step or sweep of it updates."""
+    if model == "majority":
+        launch = options(storage="int32", thread_width=16, block=min(2, told(task)["blocks"][-1]))
+        return Case(options(size=1600, steps=1, seed=7), launch), 1600**2
+    problem = told(task)["counted"] | {"sweeps": 1, "seed": 7, "replicas": 4, "generator": told(task)["generators"][0]}
+    problem["samples_per_stream"] = problem["samples"]
+    spins = problem["size"] ** 3 * problem["samples"] * problem["replicas"]
+    return Case(options(**problem), launches(task, model, problem["size"])[0]), spins
 
 
 def small(task, model):

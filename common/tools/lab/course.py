@@ -6,10 +6,12 @@ import tomllib
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from lab.gates import GATES
 from stages import Failure
 
 # What a part of a result counts. A part that cannot be judged (no GPU) counts neither for nor against.
 WEIGHTS = {"build": 0, "forward": 2, "reversed": 1, "shuffled": 1, "fresh": 1, "races": 2, "memory": 1}
+WEIGHTS |= {"counters": 1}  # where a task has gates
 WEIGHTS |= {"gpu": 1, "sanitizer": 0, "speed": 1}  # these take a GPU
 MARK = re.compile(r"^## (?P<number>\d+)\. (?P<title>.+)\n(?:<!-- code: (?P<files>.+) -->\n)?", re.MULTILINE)
 
@@ -20,6 +22,7 @@ class Task:
     exercise: int | None = None
     points: float = 10
     due: str = ""
+    gates: dict = field(default_factory=dict, hash=False)
 
     @property
     def name(self):
@@ -87,16 +90,21 @@ def course_from(table, where, root):
     tasks = table.get("task", [])
     are_tables = isinstance(tasks, list) and all(isinstance(task, dict) for task in tasks)
     expect(are_tables, "task", tasks, "a list of [[task]]")
-    result, keys = [], ["stage", "exercise", "points", "due"]
+    result, keys = [], ["stage", "exercise", "points", "due", "gates"]
     for task in tasks:
         known(task, keys, "a task")
-        stage, exercise, points, due = (({"points": 10, "due": ""} | task).get(key) for key in keys)
+        usual = {"points": 10, "due": "", "gates": {}}
+        stage, exercise, points, due, gates = ((usual | task).get(key) for key in keys)
         expect(isinstance(stage, str), "stage", stage, "a stage's number or name in quotes")
         expect_number("points", points)
         expect(isinstance(due, str), "due", due, "a text")
         is_number = type(exercise) is int and exercise > 0
         expect(exercise is None or is_number, "exercise", exercise, "a number from 1")
-        result.append(Task(stage_called(stage, root), exercise, points, due))
+        expect(isinstance(gates, dict), "gates", gates, "a table")
+        known(gates, list(GATES), "gates")
+        for name, most in gates.items():
+            expect_number(f"gate {name}", most)
+        result.append(Task(stage_called(stage, root), exercise, points, due, gates))
         files_of(result[-1], root)
     weights = table.get("weights", {})
     expect(isinstance(weights, dict), "weights", weights, "a table")
@@ -131,6 +139,8 @@ def as_toml(course):
         lines += ["", "[[task]]", f"stage = {json.dumps(task.stage)}", f"points = {task.points}"]
         lines += [f"exercise = {task.exercise}"] if task.exercise is not None else []
         lines += [f"due = {json.dumps(task.due)}"] if task.due else []
+        gates = ", ".join(f"{name} = {most}" for name, most in task.gates.items())
+        lines += [f"gates = {{ {gates} }}"] if gates else []
     changed = {name: weight for name, weight in course.weights.items() if weight != WEIGHTS[name]}
     if changed:
         lines += ["", "[weights]", *(f"{name} = {weight}" for name, weight in changed.items())]

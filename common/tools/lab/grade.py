@@ -13,17 +13,30 @@ import re
 import secrets
 import shutil
 import subprocess
+import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from lab import cases, diagnose, sandbox, symbols
+from lab import cases, diagnose, gates, sandbox, symbols
 from lab.course import WEIGHTS, Task
 from lab.diagnose import Finding, Source
 from models import REFERENCE_FOLDER
-from stages import gpu_is_visible, progress
+from stages import ROOT, gpu_is_visible, progress
 
 # What is judged, in this order. The last three need a GPU.
-PARTS = ("build", "forward", "reversed", "shuffled", "fresh", "races", "memory", "gpu", "sanitizer", "speed")
+PARTS = (
+    "build",
+    "forward",
+    "reversed",
+    "shuffled",
+    "fresh",
+    "races",
+    "memory",
+    "counters",
+    "gpu",
+    "sanitizer",
+    "speed",
+)
 SCHEDULES = ("forward", "reversed", "shuffled")
 ORDERS = ("forward", "shuffled:1", "shuffled:2")  # of the threads, when races are looked for
 SPARED = ("Physics", "VeryManySamples", "VeryLarge", "ObservesAsTheHostDoes")  # take long, look at no index
@@ -92,6 +105,8 @@ def grade(task, files, *, kit, only=PARTS, seconds=60, weights=WEIGHTS, watched=
     for name in PARTS:
         if name != "build" and name not in only:
             continue
+        if name == "counters" and not task.gates and list(only) == list(PARTS):
+            continue  # it is wanted where something is asked of it, or by name
         if blocked:
             result.parts.append(Part(name, False, f"not judged: {blocked}"))
             continue
@@ -164,10 +179,11 @@ class Judge:
         self.refuse_tricks("plain")
         return "it compiles"
 
-    def make(self, build):
+    def make(self, build, targets=()):
+        """Builds the stage's programs, or these."""
         self.kit.prepare(build, self.task.stage, self.files)
         self.kit.put(self.files)
-        run = self.kit.build(build, self.task.stage, BUILD_SECONDS)
+        run = self.kit.build(build, self.task.stage, BUILD_SECONDS, targets)
         if run.timed_out:
             raise Finding(f"compiling it takes more than {BUILD_SECONDS} s", "fewer templates, less unrolling")
         if run.code != 0:
@@ -302,6 +318,23 @@ class Judge:
             for way in ways:
                 self.hash(build, case, way)
         return f"{praise}: {len(small)} small problems"
+
+    def counters(self):
+        """What the kernel does to memory, against what the instructor allows."""
+        name = f"{self.model}_counted"
+        self.make("plain", [f"{self.task.stage}_{name}"])
+        case, spins = cases.counted(self.task, self.model)
+        program = self.kit.program("plain", self.task.stage, name)
+        report = f"recording-{secrets.token_hex(8)}.json"
+        run = self.run(case.command(program, "--device", "cpu"), {"PSFLIP_COUNTERS": report}, wanted=[report])
+        if finding := diagnose.ended(run, self.source, "the counted program"):
+            raise finding
+        with tempfile.TemporaryDirectory() as folder:
+            recording = Path(folder, report)
+            recording.write_text(run.files.get(report, ""))
+            launch = gates.update_of(recording, program)
+        said = gates.judge(launch, spins, self.task.gates, ROOT / self.task.stage / "update.cu")
+        return Part("counters", True if self.task.gates else None, said)
 
     # ---- on a GPU
 

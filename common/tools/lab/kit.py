@@ -109,11 +109,11 @@ class Kit:
     def ninja(self, build, *options):
         return subprocess.run(["ninja", "-C", self.folder / build, *options], capture_output=True, text=True)
 
-    def build(self, build, stage, seconds):
-        """Builds a stage's programs with the files that were put. Returns the sandbox's Run."""
+    def build(self, build, stage, seconds, targets=()):
+        """Builds a stage's programs, or these targets, with the files that were put. Returns the sandbox's Run."""
         home = self.folder / "home"
         home.mkdir(exist_ok=True)
-        command = ["ninja", "-C", self.folder / build, "-k", "0", *self.targets(build, stage)]
+        command = ["ninja", "-C", self.folder / build, "-k", "0", *(targets or self.targets(build, stage))]
         return sandbox.run(command, seconds=seconds, cwd=home, file_bytes=1 << 30)
 
     def places(self, build, files):
@@ -135,7 +135,9 @@ class Kit:
         return [
             output
             for output, source in self.commands(build)
-            if f"/rewritten/{stage}/" in source and (self.folder / build / output).is_file()
+            if f"/rewritten/{stage}/" in source
+            and "_counted.dir/" not in output
+            and (self.folder / build / output).is_file()
         ]
 
     def dependencies(self, build, stage):

@@ -14,14 +14,16 @@ import unittest
 import unittest.mock
 from pathlib import Path
 
-from lab import cases, diagnose, kit, results, sandbox, symbols
+from counted import recording
+from lab import cases, diagnose, gates, kit, results, sandbox, symbols
 from lab.assignment import ANSWERS, make_assignment, sections
 from lab.course import MARK, WEIGHTS, Course, Task, as_toml, files_of, read_course, stage_called, stages_in
-from lab.grade import PARTS, Judge, Part, Result, expected_tests, share_out
+from lab.grade import PARTS, Judge, Part, Result, expected_tests, grade, share_out
 from lab.regions import split, starter, without_bodies
 from stages import ROOT, Failure
 
 TOOLS = ROOT / "common/tools"
+ZERO = dict.fromkeys(recording.COUNTS, 0)
 STAGES = stages_in(ROOT)
 EXERCISES = [
     Task(stage, int(mark["number"]))
@@ -125,7 +127,10 @@ class Courses(unittest.TestCase):
 
     def test_written_and_read_again(self):
         course = Course(
-            [Task("03_shared_memory", 3, 7.5, 'a "quoted" \\ day\n'), Task("07_amsc")],
+            [
+                Task("03_shared_memory", 3, 7.5, 'a "quoted" \\ day\n'),
+                Task("07_amsc", gates={"load_sectors": 4.5, "bank_conflicts": 0}),
+            ],
             "Ärger",
             "x\ny",
             WEIGHTS | {"races": 5},
@@ -144,6 +149,9 @@ class Courses(unittest.TestCase):
             '[[task]]\nstage = "03"\npoints = true': "points is True",
             '[[task]]\nstage = "03"\nexercise = 1': "exercise 1: no exercise that the checker can judge",
             '[[task]]\nstage = "03"\ncolour = 1': "a key of a task is 'colour'",
+            '[[task]]\nstage = "03"\ngates = 1': "gates is 1; allowed is a table",
+            '[[task]]\nstage = "03"\ngates = {beauty = 1}': "a key of gates is 'beauty'; allowed is load_sectors,",
+            '[[task]]\nstage = "03"\ngates = {l2_bytes = -1}': "gate l2_bytes is -1",
             "[weights]\nbeauty = 1": "a key of weights is 'beauty'",
             "[weights]\nraces = nan": "weight races is nan",
             "a = ": "not a TOML file",
@@ -642,7 +650,7 @@ class TimedKit:
     def put(self, files):
         self.text.write_bytes(next(iter(files.values()), b"1e-5"))
 
-    def build(self, build, stage, seconds):
+    def build(self, build, stage, seconds, targets=()):
         return sandbox.run(["true"], seconds=seconds)
 
     def program(self, *which):
@@ -787,6 +795,56 @@ class Judging(unittest.TestCase):
         }.items():
             with self.subTest(behaviour), self.assertRaisesRegex(diagnose.Finding, part):
                 self.judge(behaviour).hash("plain", case, {})
+
+
+class Gates(unittest.TestCase):
+    """What a kernel does to memory, against what its task allows."""
+
+    FILE = ROOT / "01_naive_gpu/update.cu"
+
+    def launch(self, *places):
+        frames = (recording.Frame("update<int>", self.FILE, 33),)
+        found = [recording.Place(frames, kind, memory, 4, ZERO | counts) for kind, memory, counts in places]
+        return recording.Launch(1, "update<int>", (1, 1, 1), (32, 1, 1), 0, 0, 4, 4, 6, found)
+
+    def test_figures(self):
+        launch = self.launch(
+            ("load", "global", {"requests": 10, "lanes": 320, "sectors": 48, "least_sectors": 40}),
+            ("load", "texture", {"requests": 6, "lanes": 192, "sectors": 16, "least_sectors": 16}),
+            ("store", "global", {"requests": 2, "lanes": 64, "sectors": 16, "least_sectors": 8}),
+            ("load", "shared", {"requests": 4, "lanes": 128, "wavefronts": 8, "conflicts": 4}),
+        )
+        expected = {"load_sectors": 4, "store_sectors": 8, "load_requests": 8, "bank_conflicts": 50}
+        expected |= {"l2_bytes": 3, "memory_bytes": 4}
+        self.assertEqual(gates.figures(launch, spins=64), expected)
+        self.assertIn("4 sectors per load request", gates.judge(launch, 64, {"load_sectors": 4}, self.FILE))
+        with self.assertRaises(diagnose.Finding) as found:
+            gates.judge(launch, 64, {"load_sectors": 4, "store_sectors": 7.9}, self.FILE)
+        self.assertEqual(found.exception.reason, "8 sectors per store request; at most 7.9 allowed")
+        self.assertIn("line 33: lanes lie apart: 8.0 sectors per store", found.exception.next_step)
+
+    def test_a_kernel_that_shares_nothing_has_no_conflicts(self):
+        launch = self.launch(("store", "global", {"requests": 2, "lanes": 64, "sectors": 16, "least_sectors": 8}))
+        self.assertIn("0 bank conflicts", gates.judge(launch, 64, {"bank_conflicts": 0, "load_sectors": 0}, self.FILE))
+
+    def test_the_warm_up_is_left_out(self):
+        launches = [self.launch(), self.launch(("load", "global", {"requests": 3}))]
+        other = recording.replace(self.launch(("load", "global", {"requests": 9})), kernel="set")
+        with unittest.mock.patch("lab.gates.read_recording", lambda *_: [other, *launches]):
+            self.assertEqual(gates.update_of("recording", "program").total("requests"), 3)
+        with unittest.mock.patch("lab.gates.read_recording", lambda *_: [other]), self.assertRaises(diagnose.Finding):
+            gates.update_of("recording", "program")
+
+    def test_only_where_they_are_set_or_asked_for(self):
+        with unittest.mock.patch.object(Judge, "judge", lambda _, name: Part(name, True, "")):
+            for limits, only, judged in (
+                ({}, PARTS, False),
+                ({"l2_bytes": 9}, PARTS, True),
+                ({}, ("build", "counters"), True),
+                ({"l2_bytes": 9}, ("build", "forward"), False),
+            ):
+                result = grade(Task("01_naive_gpu", gates=limits), {}, kit=unittest.mock.MagicMock(), only=only)
+                self.assertEqual("counters" in [part.name for part in result.parts], judged, (limits, only))
 
 
 class Expectations(unittest.TestCase):
