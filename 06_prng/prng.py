@@ -208,8 +208,8 @@ def remarks(result, which):
         f"in a row. {PAPER_BLOCKS} x {PAPER_THREADS}: the paper's blocks and threads, a stream each; device full: as "
         "many blocks as fit, the best number of streams per thread; MTGP32 has at most 200. Bytes per number: of "
         f"state, read and written. Limit: these bytes at the copy's {speeds['copy']:,.0f} GB/s, where the states are "
-        f"larger than the L2 cache of {result['l2_bytes'] / 2**20:.0f} MiB. The paper's figures are Table II, a GTX Titan, "
-        f"as read from a damaged copy.{warning}"
+        f"larger than the L2 cache of {result['l2_bytes'] / 2**20:.0f} MiB. The paper's figures are Table II, a GTX "
+        f"Titan, as read from a damaged copy.{warning}"
     )
 
 

@@ -344,7 +344,17 @@ def target_rows(result):
 
 
 GENERATOR_NAMES = {"philox": "Philox", "minstd": "MINSTD", "parisi-rapuano": "Parisi-Rapuano", "mt19937": "MT19937"}
-TARGET_HEADINGS = ["L", "Philox", "by", "MINSTD", "by", "lesson, Philox", "lesson, MINSTD", "target", "met"]
+TARGET_HEADINGS = [
+    "L",
+    "Philox",
+    "by, Philox",
+    "MINSTD",
+    "by, MINSTD",
+    "lesson, Philox",
+    "lesson, MINSTD",
+    "target",
+    "met",
+]
 TARGET_NUMBERS = [True, True, False, True, False, True, True, True, False]
 
 
