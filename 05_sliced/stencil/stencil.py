@@ -189,9 +189,9 @@ def remarks(result):
     threads = ", ".join(map(str, result["threads"]))
     copy = next(row["copy_gb_per_s"] for row in result["rows"] if row["size"] == shown_size(result))
     return (
-        f"{source(result)} Median of {result['repetitions']} runs, the best of {threads} threads per block. GB/s counts "
-        "32 bytes per updated word: itself written, one word of the other colour and six couplings read; a copy reaches "
-        f"{copy:,.0f} GB/s.{build_warning(result['build_type'])}\n\n{ABOUT_POSTER}"
+        f"{source(result)} Median of {result['repetitions']} runs, the best of {threads} threads per block. GB/s "
+        "counts 32 bytes per updated word: itself written, one word of the other colour and six couplings read; a copy "
+        f"reaches {copy:,.0f} GB/s.{build_warning(result['build_type'])}\n\n{ABOUT_POSTER}"
     )
 
 

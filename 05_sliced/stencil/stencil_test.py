@@ -168,7 +168,7 @@ class Stencil(WithProgram):
             },
         )
         text = stencil.markdown(self.folder)
-        self.assertIn("the best of 256, 512 threads a block", text)
+        self.assertIn("the best of 256, 512 threads per block", text)
         self.assertIn("a copy reaches 400 GB/s", text)
         self.assertIn("only the ratios between rows can be compared", text)
         self.assertNotIn("BUILD", text.upper())
