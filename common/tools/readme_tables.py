@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Fills the measured figures of the texts from common/results. --check: says which are stale, exit code 1.
 
-In the README.md of the repository, of common and of the CPU path, and in all Markdown of the stages,
+In the README.md of the repository, of common, of common/results and of the CPU path, and in all Markdown of the stages,
 
     <!-- table: h200 comparison -->
     anything here is replaced
@@ -300,7 +300,7 @@ def main(arguments):
     options = parser.parse_args(arguments)
     stale = 0
     stages_own = options.root.glob("[0-9][0-9]_*/**/*.md")
-    shared = [options.root / place / "README.md" for place in ("", "common", "common/gpu/on_cpu")]
+    shared = [options.root / place / "README.md" for place in ("", "common", "common/results", "common/gpu/on_cpu")]
     for readme in [*shared, *sorted(stages_own)]:
         if not readme.exists():
             continue
