@@ -2,7 +2,6 @@
 there."""
 
 import re
-import subprocess
 import unittest
 import unittest.mock
 from pathlib import Path
@@ -17,9 +16,8 @@ LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
 
 
 def texts():
-    listed = subprocess.run(["git", "ls-files", "-z", "*.md"], cwd=ROOT, capture_output=True, text=True)
-    names = listed.stdout.split("\0")[:-1] if not listed.returncode else []
-    return [ROOT / name for name in names if (ROOT / name).exists()] or sorted(ROOT.glob("*.md"))
+    """All Markdown, but of builds and of what is installed."""
+    return [file for place in ("*", "common/**/*", "[0-9][0-9]_*/**/*") for file in sorted(ROOT.glob(f"{place}.md"))]
 
 
 def prose(text):
@@ -117,6 +115,12 @@ class Form(unittest.TestCase):
             self.assertIn("(../common/GLOSSARY.md)", top)
 
         self.each(check)
+
+    def test_no_line_begins_with_a_comment_within_a_paragraph(self):
+        """It would end the paragraph."""
+        for folder in stages.folders():
+            for file in folder.glob("*.md"):
+                self.assertNotRegex(file.read_text(), r"(?m)^[> ]*<!-- value", file.name)
 
     def test_length(self):
         self.each(lambda text, _: self.assertLessEqual(len(text.split()), WORDS))
