@@ -91,7 +91,7 @@ def problem(result):
 def source(result):
     """Where the figures come from, in short."""
     *most, last = map(str, in_order(on_own_device(result), "ranks"))
-    return f"Measured were {', '.join(most)} and {last} GPUs, {result['device']['name']}, on {result['date']}"
+    return f"{', '.join(most)} and {last} GPUs were measured, {result['device']['name']}, on {result['date']}"
 
 
 def long_table(result):

@@ -326,7 +326,7 @@ class Shown(WithFake):
         self.assertEqual(table[4], "")
         targets = self.render("scaling_targets")
         self.assertIn("| 256 | 4 | 0.90 | not measured | not measured | 0.99, peer | ", targets)
-        self.assertIn("Measured were 1 and 2 GPUs, fake, on 2", targets)
+        self.assertIn("1 and 2 GPUs were measured, fake, on 2", targets)
 
     def test_targets(self):
         self.measured(ranks="1,4")

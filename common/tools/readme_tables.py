@@ -9,7 +9,7 @@ In the README.md of the repository, of common, of common/results and of the CPU 
 
 is a table, and within a line a single figure is
 
-    <!-- value: h200 comparison 01 | where storage is int8 | only ps/site -->3.232<!-- end value -->
+    <!-- value: h200 comparison NN | where storage is int8 | only ps/site -->3.232<!-- end value -->
 
 What follows a | cuts the table down: to the rows that have one of some values in a column, and to some columns, in the
 order in which they are named; several are separated by semicolons (only stage; ms/step; ps/site). The first word is a
