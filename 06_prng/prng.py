@@ -142,7 +142,7 @@ def fill_table(result):
         shape = f"{power(row['streams'])} x {row['per_thread']}" if ours else f"{row['ordering']} ordering"
         return {
             "generator": TITLES[name],
-            "streams x a thread's": shape,
+            "streams x per thread": shape,
             "t_init, ms": table.significant(row["init_ms"], 3) if row["init_ms"] > 0 else "-",
             "t_gen, ms": table.significant(row["numbers"] / row["numbers_per_s"] * 1e3, 3),
             "GB/s written": table.significant(row["gb_per_s"], 3),
@@ -180,9 +180,9 @@ def count_table(result):
             "paper": engineering(paper) if paper else "-",
             "ours / paper's": f"{small['numbers_per_s'] / paper:,.1f}" if paper and small else "-",
             "numbers/s, device full": engineering(large["numbers_per_s"]),
-            "blocks x a thread's": f"{large['blocks']:,} x {large['per_thread']}",
+            "blocks x streams per thread": f"{large['blocks']:,} x {large['per_thread']}",
             "states, MB": f"{large['state_bytes'] / 1e6:,.1f}",
-            "bytes a number": table.significant(bytes_a_number, 2) if bytes_a_number else "0",
+            "bytes per number": table.significant(bytes_a_number, 2) if bytes_a_number else "0",
             "limit of these bytes": engineering(most) if most else "in L2" if large["state_bytes"] else "none",
             "% of limit": f"{100 * large['numbers_per_s'] / most:.0f}" if most else "-",
         }
@@ -206,10 +206,10 @@ def remarks(result, which):
     return (
         f"{source} {power(result['draws'])} numbers of each stream in a launch, {result['launches']} launches "
         f"in a row. {PAPER_BLOCKS} x {PAPER_THREADS}: the paper's blocks and threads, a stream each; device full: as "
-        "many blocks as fit, the best number of streams a thread; MTGP32 has at most 200. Bytes a number: of state, "
-        f"read and written. Limit: these bytes at the copy's {speeds['copy']:,.0f} GB/s, where the states are larger "
-        f"than the L2 cache of {result['l2_bytes'] / 2**20:.0f} MiB. The paper's figures are Table II, a GTX Titan, "
-        f"as read from a damaged copy.{warning}"
+        "many blocks as fit, the best number of streams per thread; MTGP32 has at most 200. Bytes per number: of "
+        f"state, read and written. Limit: these bytes at the copy's {speeds['copy']:,.0f} GB/s, where the states are "
+        f"larger than the L2 cache of {result['l2_bytes'] / 2**20:.0f} MiB. The paper's figures are Table II, a GTX "
+        f"Titan, as read from a damaged copy.{warning}"
     )
 
 

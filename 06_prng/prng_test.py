@@ -131,7 +131,7 @@ class Prng(WithProgram):
             table["Parisi-Rapuano"],
             {
                 "generator": "Parisi-Rapuano",
-                "streams x a thread's": "2^16 x 2",
+                "streams x per thread": "2^16 x 2",
                 "t_init, ms": "2.50",
                 "t_gen, ms": "1.07",
                 "GB/s written": "2,000",
@@ -142,9 +142,9 @@ class Prng(WithProgram):
                 "paper / ours": "3,893",
             },
         )
-        self.assertEqual(table["cuRAND MTGP32"]["streams x a thread's"], "dynamic ordering")
+        self.assertEqual(table["cuRAND MTGP32"]["streams x per thread"], "dynamic ordering")
         self.assertEqual(table["cuRAND MTGP32"]["states, MB"], "-")
-        self.assertEqual(table["cuRAND MT19937"]["streams x a thread's"], "default ordering")
+        self.assertEqual(table["cuRAND MT19937"]["streams x per thread"], "default ordering")
         papers = {name: row["paper, s"] for name, row in table.items() if row["paper, s"] != "-"}
         self.assertEqual(
             papers,
@@ -175,9 +175,9 @@ class Prng(WithProgram):
                 "paper": "16.8e9",
                 "ours / paper's": "19.0",
                 "numbers/s, device full": "21,120e9",
-                "blocks x a thread's": "1,056 x 4",
+                "blocks x streams per thread": "1,056 x 4",
                 "states, MB": "268.2",
-                "bytes a number": "16",
+                "bytes per number": "16",
                 "limit of these bytes": "312e9",
                 "% of limit": "6758",
             },
@@ -185,8 +185,8 @@ class Prng(WithProgram):
         self.assertEqual(table["MINSTD"]["limit of these bytes"], "in L2")
         self.assertEqual(table["MINSTD"]["% of limit"], "-")
         self.assertEqual(table["Philox4x32-10"]["limit of these bytes"], "none")
-        self.assertEqual(table["Philox4x32-10"]["bytes a number"], "0")
-        self.assertEqual(table["cuRAND MTGP32"]["blocks x a thread's"], "200 x 1")
+        self.assertEqual(table["Philox4x32-10"]["bytes per number"], "0")
+        self.assertEqual(table["cuRAND MTGP32"]["blocks x streams per thread"], "200 x 1")
         self.assertEqual(table["cuRAND MTGP32"]["ours / paper's"], "12.3")
         self.assertEqual(table["cuRAND XORWOW"]["paper"], "107e9")
         self.assertEqual(table["cuRAND Philox4x32-10"]["paper"], "-")

@@ -155,17 +155,18 @@ def as_table(result):
 
         cells = {"indexing": indexing, "load": load}
         for size in sizes:
-            cells[f"ps a word, L = {size}"] = of(size, lambda row: table.significant(row["ps_per_site"]))
+            cells[f"ps per word, L = {size}"] = of(size, lambda row: table.significant(row["ps_per_site"]))
         cells |= {
             f"GB/s, L = {shown}": of(shown, lambda row: table.significant(row["gb_per_s"], 3)),
             "% of copy": of(shown, lambda row: f"{100 * row['gb_per_s'] / row['copy_gb_per_s']:.0f}"),
             "L1 hits, %": of(shown, lambda row: f"{row['counters']['l1_hit_percent']:.0f}"),
             "L2 hits, %": of(shown, lambda row: f"{row['counters']['l2_hit_percent']:.0f}"),
-            "DRAM, B a word": of(shown, lambda row: f"{row['counters']['dram_bytes_per_site']:.1f}"),
+            "DRAM, B per word": of(shown, lambda row: f"{row['counters']['dram_bytes_per_site']:.1f}"),
         }
         for size in beside_poster:
             published = POSTER_PS.get((indexing, load), {}).get(size)
-            cells[f"ps a bit, L = {size}"] = of(size, lambda row: table.significant(row["ps_per_site"] / WORD_BITS, 3))
+            in_bits = of(size, lambda row: table.significant(row["ps_per_site"] / WORD_BITS, 3))
+            cells[f"ps per bit, L = {size}"] = in_bits
             cells[f"poster, L = {size}"] = "-" if published is None else f"{published:.2f}"
         if beside_poster:
             cells["poster, texture hits, %"] = str(POSTER_HITS.get((indexing, load), "-"))
@@ -189,9 +190,9 @@ def remarks(result):
     warnings = "".join(f" {warning}" for warning in table.build_warnings([result]))
     copy = next(row["copy_gb_per_s"] for row in result["rows"] if row["size"] == shown_size(result))
     return (
-        f"{source} Median of {result['repetitions']} runs, the best of {threads} threads a block. GB/s counts "
-        "32 bytes an updated word: itself written, one word of the other colour and six couplings read; a copy reaches "
-        f"{copy:,.0f} GB/s.{warnings}\n\n{ABOUT_POSTER}"
+        f"{source} Median of {result['repetitions']} runs, the best of {threads} threads per block. GB/s "
+        "counts 32 bytes per updated word: itself written, one word of the other colour and six couplings read; a copy "
+        f"reaches {copy:,.0f} GB/s.{warnings}\n\n{ABOUT_POSTER}"
     )
 
 

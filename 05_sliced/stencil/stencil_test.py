@@ -117,8 +117,8 @@ class Stencil(WithProgram):
             {"size": 6, "indexing": "bitwise", "load": "plain", "refused": "bitwise takes a power of two"},
         )
         table = self.table()
-        self.assertEqual(table["bitwise", "plain"]["ps a word, L = 6"], "-")
-        self.assertEqual(table["bitwise", "plain"]["ps a word, L = 8"], "16,000")
+        self.assertEqual(table["bitwise", "plain"]["ps per word, L = 6"], "-")
+        self.assertEqual(table["bitwise", "plain"]["ps per word, L = 8"], "16,000")
         with self.assertRaisesRegex(Failure, "power of two"):
             self.run_tool("--sizes", "6", "--indexing", "bitwise")
 
@@ -151,24 +151,24 @@ class Stencil(WithProgram):
             {
                 "indexing": "sliced",
                 "load": "texture",
-                "ps a word, L = 64": "1,000",
-                "ps a word, L = 128": "500.0",
-                "ps a word, L = 256": "250.0",
-                "ps a word, L = 512": "125.0",
+                "ps per word, L = 64": "1,000",
+                "ps per word, L = 128": "500.0",
+                "ps per word, L = 256": "250.0",
+                "ps per word, L = 512": "125.0",
                 "GB/s, L = 256": "128",
                 "% of copy": "32",
                 "L1 hits, %": "62",
                 "L2 hits, %": "12",
-                "DRAM, B a word": "1.9",
-                "ps a bit, L = 256": "7.81",
+                "DRAM, B per word": "1.9",
+                "ps per bit, L = 256": "7.81",
                 "poster, L = 256": "1.19",
-                "ps a bit, L = 512": "3.91",
+                "ps per bit, L = 512": "3.91",
                 "poster, L = 512": "1.20",
                 "poster, texture hits, %": "60",
             },
         )
         text = stencil.markdown(self.folder)
-        self.assertIn("the best of 256, 512 threads a block", text)
+        self.assertIn("the best of 256, 512 threads per block", text)
         self.assertIn("a copy reaches 400 GB/s", text)
         self.assertIn("only the ratios between rows can be compared", text)
         self.assertNotIn("BUILD", text.upper())

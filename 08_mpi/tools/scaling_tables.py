@@ -91,7 +91,7 @@ def problem(result):
 def source(result):
     """Where the figures come from, in short."""
     *most, last = map(str, in_order(on_own_device(result), "ranks"))
-    return f"Measured were {', '.join(most)} and {last} GPUs, {result['device']['name']}, on {result['date']}"
+    return f"{', '.join(most)} and {last} GPUs were measured, {result['device']['name']}, on {result['date']}"
 
 
 def long_table(result):
@@ -244,7 +244,7 @@ def plan_markdown(folder, *assumed):
             cells.append(f"{ranks} ({model.efficiency(size, ranks, link):.2f})" if ranks else "-")
         gigabytes, megabytes = size**3 * site / 1e9, model.message(size) / 1e6
         body.append([str(size), f"{gigabytes:,.0f}", held, f"{megabytes:,.0f}", *cells])
-    headings = ["L", "GB in all", "GPUs that hold it", "MB a plane", *links]
+    headings = ["L", "GB in all", "GPUs that hold it", "MB per plane", *links]
     text = table.as_markdown(headings, body, [True] * len(headings))
     return (
         f"{text}\n\nPredicted: the most GPUs behind whose bulk the exchange hides (efficiency there: launches and "

@@ -326,7 +326,7 @@ class Shown(WithFake):
         self.assertEqual(table[4], "")
         targets = self.render("scaling_targets")
         self.assertIn("| 256 | 4 | 0.90 | not measured | not measured | 0.99, peer | ", targets)
-        self.assertIn("Measured were 1 and 2 GPUs, fake, on 2", targets)
+        self.assertIn("1 and 2 GPUs were measured, fake, on 2", targets)
 
     def test_targets(self):
         self.measured(ranks="1,4")
@@ -341,7 +341,7 @@ class Shown(WithFake):
         plan = self.render("scaling_plan 1000,0 1,1000000").splitlines()
         self.assertEqual(
             plan[0],
-            "| L | GB in all | GPUs that hold it | MB a plane | staged | peer | 1000 GB/s, 0 us | 1 GB/s, 1e+06 us |",
+            "| L | GB in all | GPUs that hold it | MB per plane | staged | peer | 1000 GB/s, 0 us | 1 GB/s, 1e+06 us |",
         )
         cells = [cell.strip() for cell in plan[4].strip("|").split("|")]
         self.assertEqual(cells[:4], ["1024", "120", "-", "67"])  # 7 bits a site and sample; no such device is known

@@ -59,11 +59,11 @@ class Model:
         return next(iter(self.rows))
 
     def row_in_words(self, row):
-        """'sliced', 'sliced, philox', 'wide, philox' or 'bit, 8 steps a pass'; '' if there is nothing of the kind."""
+        """'sliced', 'sliced, philox', 'wide, philox' or 'bit, 8 steps per pass'; '' if there is nothing of the kind."""
         steps = row.get("steps_per_pass")
         values = [row.get(name) for name in self.rows if name != "generator"]
         values += [None if plain_generator(row) else row["generator"]]
-        values += [f"{steps} step{'s' * (steps > 1)} a pass" if steps else None]
+        values += [f"{steps} step{'s' * (steps > 1)} per pass" if steps else None]
         return ", ".join(filter(None, values))
 
     @property

@@ -1,27 +1,33 @@
 #!/usr/bin/env python3
-"""Fills the tables of measured figures in the READMEs from common/results. --check: says which are stale, exit code 1.
+"""Fills the measured figures of the texts from common/results. --check: says which are stale, exit code 1.
 
-In a README.md, of the repository, of common, of the CPU path, or of a stage or a folder in it,
+In the README.md of the repository, of common, of common/results and of the CPU path, and in all Markdown of the stages,
 
     <!-- table: h200 comparison -->
     anything here is replaced
     <!-- end table -->
 
-The first word is a folder of common/results, such as h200 or h200/words, the rest is what to show of it:
+is a table, and within a line a single figure is
+
+    <!-- value: h200 comparison NN | where storage is int8 | only ps/site -->3.232<!-- end value -->
+
+What follows a | cuts the table down: to the rows that have one of some values in a column, and to some columns, in the
+order in which they are named; several are separated by semicolons (only stage; ms/step; ps/site). The first word is a
+folder of common/results, such as h200 or h200/words, the next ones say what to show of it:
 
     comparison               all rows of comparison.json, as common/run --json writes it
     comparison NN NN         the rows of these stages
-    shapes NN int32          ms a step of every launch shape that was tried for this stage and storage
-    passes NN                ms a step for every number of steps a pass that was tried for this stage
+    shapes NN int32          ms per step of every launch shape that was tried for this stage and storage
+    passes NN                ms per step for every number of steps per pass that was tried for this stage
     figure4 int32            figure4_int32.csv, as common/run --sweep writes it
     counters NN NN           these stages' hardware counters from counters.json, as counters.py writes it
     spin_glass               all rows of spin_glass.json, as common/run --model spin-glass --json writes it
     spin_glass NN NN         the rows of these stages
-    spin_glass_launches NN sliced  ms a sweep of every launch that was tried for this stage and indexing
+    spin_glass_launches NN sliced  ms per sweep of every launch that was tried for this stage and indexing
     spin_glass_launches NN sliced philox        the same for one of its generators
     spin_glass_counters NN NN      these stages' hardware counters from spin_glass_counters.json
-    spin_glass_sizes 8 10 64 66    ps a flip for these L, or all, from spin_glass_sizes.csv (common/run --sizes)
-    generators 8 64 256      ps a flip of every generator for these L, or all, from spin_glass_generators.csv
+    spin_glass_sizes 8 10 64 66    ps per flip for these L, or all, from spin_glass_sizes.csv (common/run --sizes)
+    generators 8 64 256      ps per flip of every generator for these L, or all, from spin_glass_generators.csv
                              (common/run --generators)
     amsc_targets             best kernel at every L, beside the targets, from spin_glass_words.json
                              (common/run --words)
@@ -60,7 +66,9 @@ from options import Parser
 from stages import Failure, offered, run_tool
 
 TABLE = re.compile(r"(<!-- table: (.*?) -->\n)(.*?)(<!-- end table -->)", re.DOTALL)
-MARKER = re.compile(r"<!-- (?:table:|end table)")
+VALUE = re.compile(r"(<!-- value: (.*?) -->)(.*?)(<!-- end value -->)")
+MARKER = re.compile(r"<!-- (?:table:|end table|value:|end value)")
+WHERE = re.compile(r"where (.*?) is (.*)")
 
 
 def load(folder, model):
@@ -121,7 +129,7 @@ def passes(folder, number):
     for steps in sorted(tried):
         ms = tried[steps][MAJORITY.time]
         times = {"ms/step": table.significant(ms), "ps/site": table.significant(ms * 1e9 / spins)}
-        lines.append({"steps a pass": str(steps)} | times)
+        lines.append({"steps per pass": str(steps)} | times)
     return table.table_of(lines)
 
 
@@ -162,9 +170,9 @@ def counter_cells(model, row, n):
         "us": table.significant(row["microseconds"], 3),
         f"DRAM read + written, B/{part}": " + ".join(of(row[f"dram_{x}_bytes"], n, 1, 2) for x in ("read", "written")),
         **{heading: f"{row[name]:.0f}" for heading, name in names.items()},
-        **{f"sectors a {what}": of(row[f"{what}_sectors"], row[f"{what}_requests"]) for what in ("load", "store")},
+        **{f"sectors per {what}": of(row[f"{what}_sectors"], row[f"{what}_requests"]) for what in ("load", "store")},
         "bank conflicts, % of shared accesses": of(row["shared_bank_conflicts"], row["shared_wavefronts"], 100, 0),
-        f"thread instructions a {part}": of(row["warp_instructions"], n, 32, 0),
+        f"thread instructions per {part}": of(row["warp_instructions"], n, 32, 0),
         **{heading: f"{row[name]:.0f}" for heading, name in rest.items()},
         "waits most for": largest_stall(row),
     }
@@ -172,7 +180,7 @@ def counter_cells(model, row, n):
 
 def launch_in_words(model, row):
     if row.get("steps_per_pass"):
-        return f"{table.counted(row['steps_per_pass'], 'step')} a pass"
+        return f"{table.counted(row['steps_per_pass'], 'step')} per pass"
     values = [row[name] for name in model.trials if row.get(name) is not None]
     numbers = " x ".join(str(value) for value in values if not isinstance(value, str))
     return ", ".join([value for value in values if isinstance(value, str)] + [numbers])
@@ -213,7 +221,55 @@ def kinds():
     return {kind.__name__: kind for kind in own} | others | offered("TABLES")
 
 
+def cells_of(line):
+    return line.removeprefix("| ").removesuffix(" |").split(" | ")
+
+
+def cut_down(text, cuts):
+    """(headings, rows, which columns are numbers, what stands below) of a table in Markdown, less what is not asked
+    for."""
+    head, *below = text.split("\n\n", 1)
+    headings, rule, *rows = map(cells_of, head.split("\n"))
+
+    def place(heading):
+        if headings.count(heading) != 1:
+            raise Failure(f"'{heading}' is not one of the columns: {'; '.join(headings)}")
+        return headings.index(heading)
+
+    columns = range(len(headings))
+    for cut in cuts:
+        where = WHERE.fullmatch(cut)
+        if where:
+            at, values = place(where[1]), where[2].split("; ")
+            missing = set(values) - {row[at] for row in rows}
+            if missing:
+                raise Failure(f"no row has '{', '.join(sorted(missing))}' under '{where[1]}'")
+            rows = [row for row in rows if row[at] in values]
+        elif cut.startswith("only "):
+            columns = [place(heading) for heading in cut.removeprefix("only ").split("; ")]
+        else:
+            raise Failure(f"'{cut}': it takes 'where COLUMN is VALUE; VALUE' or 'only COLUMN; COLUMN'")
+    chosen = [[line[at] for at in columns] for line in (headings, *rows)]
+    return chosen[0], chosen[1:], [rule[at] == "--:" for at in columns], below
+
+
 def render(root, what):
+    """The table that a marker asks for, in Markdown, and what stands below it."""
+    asked, *cuts = what.split(" | ")
+    headings, rows, numbers, below = cut_down(whole_table(root, asked), cuts)
+    return "\n\n".join([table.as_markdown(headings, rows, numbers), *below])
+
+
+def value(root, what):
+    """The only cell of the table that a marker asks for."""
+    asked, *cuts = what.split(" | ")
+    headings, rows, *_ = cut_down(whole_table(root, asked), cuts)
+    if (len(rows), len(headings)) != (1, 1):
+        raise Failure(f"'{what}': there are {len(rows)} rows of {len(headings)}, not one of one")
+    return rows[0][0]
+
+
+def whole_table(root, what):
     known, asked = kinds(), what.split()
     if len(asked) < 2 or asked[1] not in known:
         raise Failure(f"'{what}': it takes a folder of common/results and one of {', '.join(known)}")
@@ -230,7 +286,8 @@ def render(root, what):
 
 def filled(root, text):
     result = TABLE.sub(lambda match: f"{match[1]}{render(root, match[2])}\n{match[4]}", text)
-    if len(MARKER.findall(text)) != 2 * len(TABLE.findall(text)):
+    result = VALUE.sub(lambda match: f"{match[1]}{value(root, match[2])}{match[4]}", result)
+    if len(MARKER.findall(text)) != 2 * len([*TABLE.findall(text), *VALUE.findall(text)]):
         raise Failure("a table's marker has no partner")
     return result
 
@@ -241,9 +298,9 @@ def main(arguments):
     parser.add_argument("--root", type=Path, default=stages.ROOT, help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
     stale = 0
-    stages_own = sorted(options.root.glob("[0-9][0-9]_*/**/README.md"))
-    shared = [options.root / place / "README.md" for place in ("", "common", "common/gpu/on_cpu")]
-    for readme in [*shared, *stages_own]:
+    stages_own = options.root.glob("[0-9][0-9]_*/**/*.md")
+    shared = [options.root / place / "README.md" for place in ("", "common", "common/results", "common/gpu/on_cpu")]
+    for readme in [*shared, *sorted(stages_own)]:
         if not readme.exists():
             continue
         place = readme.relative_to(options.root)

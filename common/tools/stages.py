@@ -16,6 +16,8 @@ from pathlib import Path
 from models import MODELS, REFERENCE, SPIN_GLASS, Model
 
 ROOT = Path(__file__).resolve().parents[2]
+ANSWERS = re.compile(r"^<!-- answers -->\n.*?^<!-- end answers -->\n*", re.MULTILINE | re.DOTALL)
+ANSWERS_MARK = re.compile(r"<!-- (?:end )?answers")
 
 
 class Failure(Exception):
@@ -133,6 +135,15 @@ def offered(name, root=ROOT):
             sys.path.append(str(file.parent))
             found |= getattr(importlib.import_module(file.stem), name)
     return found
+
+
+def without_answers(readme):
+    """A stage's README without what stands between the marks <!-- answers --> and <!-- end answers -->: what is
+    measured, how the code was done, and the answers to its questions. Failure if a mark has no partner."""
+    text = ANSWERS.sub("", readme)
+    if ANSWERS_MARK.search(text):
+        raise Failure("a README's mark <!-- answers --> or <!-- end answers --> has no partner")
+    return text
 
 
 def stage_of(folder, model, build):

@@ -23,7 +23,7 @@ def significant(value, digits=4):
 
 def majority_launch(row):
     if row.get("steps_per_pass"):
-        return ", ".join([f"{counted(row['steps_per_pass'], 'step')} a pass", *best_of(row)])
+        return ", ".join([f"{counted(row['steps_per_pass'], 'step')} per pass", *best_of(row)])
     if row["thread_width"] is None:
         return ""
     return f"{row['thread_width']} x {row['block']}, best of {row['shapes_tried']}"
@@ -139,7 +139,7 @@ def variant(row):
     elif "steps_per_pass" in row:
         passes = row["steps_per_pass"]
         shape = f"{row['thread_width']} x {row['block']}" if row["thread_width"] else None
-        words = [row["storage"], f"{counted(passes, 'step')} a pass" if passes else shape]
+        words = [row["storage"], f"{counted(passes, 'step')} per pass" if passes else shape]
     else:
         shape = [str(row[part]) for part in ("threads", "sites_per_thread") if row[part] is not None]
         words = [row["indexing"], None if plain_generator(row) else row["generator"], " x ".join(shape)]

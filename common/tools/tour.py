@@ -35,7 +35,7 @@ def section(readme, heading):
     found = re.search(rf"^## {heading}.*?\n(.*?)(?=^## |\Z)", readme, re.MULTILINE | re.DOTALL)
     if not found:
         return ""
-    text = re.sub(r"^!\[.*\n+", "", found[1], flags=re.MULTILINE)
+    text = re.sub(r"^!\[.*\n+|<!-- .*? -->", "", found[1], flags=re.MULTILINE)
     return re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", text).strip()
 
 
@@ -147,7 +147,7 @@ def show_stage(folder, before, options, reader):
 
     reader.ask("Enter: what to predict; q: stop")
     heading("Predict")
-    print(section(readme, "Predict"))
+    print(section(stages.without_answers(readme), "Predict"))
     guess = reader.ask("your numbers in a line, then Enter; q: stop")
 
     if options.measure:

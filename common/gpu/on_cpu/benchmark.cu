@@ -17,7 +17,7 @@ namespace {
 
 constexpr int width = 16;
 
-/// The majority of a spin and its four neighbours on an n x n torus, a thread a spin.
+/// The majority of a spin and its four neighbours on an n x n torus, a thread per spin.
 __global__ void no_barrier(const std::int8_t* __restrict__ now, std::int8_t* __restrict__ next, int n) {
   const int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
   if (x >= n || y >= n) return;

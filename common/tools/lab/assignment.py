@@ -9,19 +9,13 @@ from lab.course import MARK, as_toml, files_of
 from lab.gates import limits_in_words
 from lab.regions import starter
 from models import REFERENCE_FOLDER
-from stages import Failure, models_of
+from stages import Failure, models_of, without_answers
 
 CODE = (".cpp", ".hpp", ".h", ".cu", ".cuh")
 NO_SOURCE = (".md", ".py", ".svg", ".png", ".json", ".csv", ".rudy", ".pyc")
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 OF_OTHERS = re.compile(r"include\(\S*/\.\./(\d\d_\w+/\w+\.cmake)\)")  # a stage that takes libraries of another
 NOT_BUILT = "common/gpu/on_cpu/test"  # only psFlip's own tests need it, and fuzz targets with their inputs
-
-# Sections of a stage's README that are left out: how the code was done, and the answers to its questions.
-ANSWERS = re.compile(
-    r"^(What changes|The files|Run$|Measured|What limits|Numbers alone|Quality|The poster's|Observables|"
-    r"To leave it|In sixteen|The kernels|The 2D rule again)"
-)
 
 
 def files_below(folder, root):
@@ -78,12 +72,6 @@ NEEDED = "grade setup.bash models.py options.py results.py stages.py table.py"
 TOOLS += [f"common/tools/{name}" for name in NEEDED.split()]
 
 
-def sections(text):
-    """A Markdown text as pairs of a heading without its marks ('' for what comes first) and the lines under it."""
-    parts = re.split(r"^(##? .*)\n", text, flags=re.MULTILINE)
-    return [("", parts[0]), *((head.lstrip("# "), body) for head, body in zip(parts[1::2], parts[2::2]))]
-
-
 def without_dead_links(text, stage, root, present):
     """Links to what the assignment does not have become their text. Returns the pictures that it shows, too."""
     pictures = []
@@ -103,9 +91,8 @@ def without_dead_links(text, stage, root, present):
 
 def handout(task, root, present):
     """What a student reads about a task: the idea, what to predict, the traps; for an exercise its text as well."""
-    readme = sections((root / task.stage / "README.md").read_text())
-    title = next(head for head, _ in readme if head)
-    parts = [f"# {title}\n"]
+    title, text = without_answers((root / task.stage / "README.md").read_text()).split("\n", 1)
+    parts = [f"{title}\n"]
     if task.exercise is not None:
         exercises = (root / task.stage / "exercises.md").read_text()
         marks = list(MARK.finditer(exercises))
@@ -115,10 +102,7 @@ def handout(task, root, present):
             f"## Your task: {marks[at]['title']}\n\n{exercises[marks[at].end() : end].strip()}\n\n"
             '"All tests pass" means here: `./check` says so.\n'
         )
-    for head, body in readme:
-        if head and head != title and not ANSWERS.match(head):
-            parts.append(f"## {head}\n{body.split('<!-- answers')[0].rstrip()}\n")
-    text, pictures = without_dead_links("\n".join(parts), task.stage, root, present)
+    text, pictures = without_dead_links("\n".join([*parts, text.lstrip("\n")]), task.stage, root, present)
     return re.sub(r"^<!-- .* -->\n", "", text, flags=re.MULTILINE), pictures
 
 

@@ -142,9 +142,9 @@ def limit_cells(point):
 
 def remarks(points):
     return (
-        f"ps a flip, the fastest launch of each; about {spins_in_words(points)} spins in all samples, so fewer samples "
-        "for larger L. The last columns are for the largest L shown: times as long as MINSTD with the same indexing; "
-        "what a flip has to move, state included; the time that takes at the bandwidth of a copy, "
+        f"ps per flip, the fastest launch of each; about {spins_in_words(points)} spins in all samples, so fewer "
+        "samples for larger L. The last columns are for the largest L shown: times as long as MINSTD with the same "
+        "indexing; what a flip has to move, state included; the time that takes at the bandwidth of a copy, "
         f"{points[-1]['copy_gb_per_s']:,.0f} GB/s, and the measured one in multiples of it. The paper's figures "
         "are for a GTX Titan, over its sizes and indexings."
     )

@@ -50,10 +50,10 @@ TITAN_GB_PER_S = 288  # of a GTX Titan's memory, as its maker says
 PUBLISHED = [
     ("Lulli, Bernaschi, Parisi, MINSTD", "minstd", 3, True),
     ("Lulli, Bernaschi, Parisi, Parisi-Rapuano", "parisi-rapuano", 5, True),
-    ("NVIDIA ising-gpu (2D, a draw a spin)", "philox", 1.13, False),
+    ("NVIDIA ising-gpu (2D, a draw per spin)", "philox", 1.13, False),
     ("CSG", "philox", 0.99, False),
     ("PAising (2D)", "philox", 0.45, False),
-    ("EA-LCD-MC (31 samples a word)", "philox", 0.405, False),
+    ("EA-LCD-MC (31 samples per word)", "philox", 0.405, False),
 ]
 
 LOGIC = {"NVIDIA H200": 1.67e13}  # three-input operations on words that a device does in a second
@@ -344,7 +344,17 @@ def target_rows(result):
 
 
 GENERATOR_NAMES = {"philox": "Philox", "minstd": "MINSTD", "parisi-rapuano": "Parisi-Rapuano", "mt19937": "MT19937"}
-TARGET_HEADINGS = ["L", "Philox", "by", "MINSTD", "by", "lesson, Philox", "lesson, MINSTD", "target", "met"]
+TARGET_HEADINGS = [
+    "L",
+    "Philox",
+    "by, Philox",
+    "MINSTD",
+    "by, MINSTD",
+    "lesson, Philox",
+    "lesson, MINSTD",
+    "target",
+    "met",
+]
 TARGET_NUMBERS = [True, True, False, True, False, True, True, True, False]
 
 
@@ -353,7 +363,7 @@ def caption(result):
     counts = sorted({point["samples"] for point in full})
     shown = f"{counts[0]:,} to {counts[-1]:,}" if len(counts) > 1 else f"{counts[0]:,}"
     return (
-        f"ps a flip, median of {result['repetitions']} runs of the fastest launch, {result['replicas']} replicas, "
+        f"ps per flip, median of {result['repetitions']} runs of the fastest launch, {result['replicas']} replicas, "
         f"T = {result['temperature']:g}, {shown} samples, on {result['device']['name']} (copy: "
         f"{result['copy_gb_per_s']:,.0f} GB/s); `{result['command']}` on {result['date']}."
     )

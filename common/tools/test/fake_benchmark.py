@@ -80,7 +80,7 @@ def asked(**words):
 
 
 def majority(stage, options):
-    """Fastest at width 10, b = 2. Stage 03 refuses width 32. Stage 07 has bits, and is fastest at 6 steps a pass."""
+    """Fastest at width 10, b = 2. Stage 03 refuses width 32. Stage 07 has bits, and is fastest at 6 steps per pass."""
     for storage, width, block, passes in product_of(
         options, "--storage", "--thread-width", "--block", "--steps-per-pass"
     ):

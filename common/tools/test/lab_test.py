@@ -16,15 +16,19 @@ from pathlib import Path
 
 from counted import recording
 from lab import cases, diagnose, gates, kit, results, sandbox, symbols
-from lab.assignment import ANSWERS, make_assignment, sections
+from lab.assignment import make_assignment
 from lab.course import MARK, WEIGHTS, Course, Task, as_toml, files_of, read_course, stage_called, stages_in
 from lab.grade import PARTS, Judge, Part, Result, expected_tests, grade, share_out
 from lab.regions import split, starter, without_bodies
-from stages import ROOT, Failure
+from stages import ANSWERS, ROOT, Failure, without_answers
 
 TOOLS = ROOT / "common/tools"
 ZERO = dict.fromkeys(recording.COUNTS, 0)
 STAGES = stages_in(ROOT)
+# Sections that no student gets: how the code was done, and what came out.
+SOLVED = re.compile(
+    r"(What changes|The files|Run$|Measured|The kernels|In sixteen|Quality|The 2D rule again|Observables)"
+)
 EXERCISES = [
     Task(stage, int(mark["number"]))
     for stage in STAGES
@@ -246,9 +250,17 @@ class Assignments(unittest.TestCase):
             for text in out.rglob("*.md"):
                 for target in re.findall(r"\]\(([^)\s#]+)[^)]*\)", text.read_text()):
                     self.assertTrue("://" in target or (text.parent / target).exists(), f"{text}: {target}")
-            heads = [head for head, _ in sections((out / stage / "README.md").read_text())]
+            readme, handout = (place / stage / "README.md" for place in (ROOT, out))
+            given = handout.read_text()
+            heads = re.findall(r"^## (.*)", given, re.MULTILINE)
             self.assertIn("Predict", heads)
-            self.assertEqual([head for head in heads if ANSWERS.match(head)], [])
+            self.assertIn("Traps", heads)
+            self.assertEqual([head for head in heads if SOLVED.match(head)], [])
+            answers = "".join(ANSWERS.findall(readme.read_text())).splitlines()
+            lines = {line for line in answers if len(line) > 20}  # shorter ones are rules of tables and the like
+            self.assertGreater(len(lines), 20)
+            self.assertEqual(lines & set(given.splitlines()), set())
+            self.assertEqual(list(out.rglob("measured.md")), [])
 
     def test_an_exercise_comes_with_its_text(self):
         text = (self.make(Task("02_blocked", 2)) / "02_blocked/README.md").read_text()
@@ -256,6 +268,11 @@ class Assignments(unittest.TestCase):
         self.assertIn("Walk\ndown the column", text)
         self.assertNotIn("interleaved", text)  # exercise 3
         self.assertNotIn("<!--", text)
+
+    def test_answers_whose_end_is_not_marked_are_not_handed_out(self):
+        with self.assertRaisesRegex(Failure, "no partner"):
+            without_answers("# 03 x\n\n<!-- answers -->\n## Measured\n")
+        self.assertEqual(without_answers("a\n<!-- answers -->\n1. x\n<!-- end answers -->\n\nb\n"), "a\nb\n")
 
     def test_a_folder_that_exists_is_left_alone(self):
         out = self.folder / "there"

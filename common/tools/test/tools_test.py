@@ -163,7 +163,7 @@ class Comparison(WithBuild):
 
 
 class BitsInTheComparison(WithBuild):
-    """Stage 07 has a row of one step a pass, and one of the best number of them."""
+    """Stage 07 has a row of one step per pass, and one of the best number of them."""
 
     stages_2d = ("00_cpu_reference", "03_shared_memory", "07_amsc")
 
@@ -180,8 +180,8 @@ class BitsInTheComparison(WithBuild):
         self.assertAlmostEqual(best["factor_before"], 6)
         self.assertAlmostEqual(best["gb_per_s"], 0.25 * 1e6 / 0.1e-3 * 1e-9)
         text = as_text(result)
-        self.assertIn(" bit      1 step a pass ", text)
-        self.assertIn(" bit      6 steps a pass, best of 16 ", text)
+        self.assertIn(" bit      1 step per pass ", text)
+        self.assertIn(" bit      6 steps per pass, best of 16 ", text)
         self.assertEqual([row[-1] for row in rows_of(text)], ["reference", *4 * ["yes"]])
         again = self.json(*result["command"].split()[1:])
         self.assertEqual(again, result)
@@ -197,7 +197,7 @@ class BitsInTheComparison(WithBuild):
         (self.folder / "07_amsc/WRONG").touch()
         code, output = self.compare("--size", "10")
         self.assertEqual(code, 1)
-        self.assertIn("*** WRONG RESULT *** 07_amsc (bit, 1 step a pass)", output)
+        self.assertIn("*** WRONG RESULT *** 07_amsc (bit, 1 step per pass)", output)
         self.assertEqual([row[-1] for row in rows_of(output)], ["reference", "yes", "yes", "NO", "NO"])
 
     def test_a_sweep_over_squares_leaves_them_out(self):
@@ -444,7 +444,7 @@ class TableForPeople(WithBuild):
             [(row["storage"], row["steps_per_pass"]) for row in result["rows"][1:]],
             [("int32", None), ("int32", None), ("bit", 8)],
         )
-        self.assertIn("  bit 8 steps a pass  ", output)
+        self.assertIn("  bit 8 steps per pass  ", output)
         self.assertIn(" int32 8 x 1 ", output)  # the fastest of those that a CPU tries
         self.assertEqual({shape["storage"] for shape in result["rows"][1]["shapes"]}, {"int32", "int8"})
         for before, row in zip(result["rows"], result["rows"][1:]):  # whatever the storage
@@ -1444,7 +1444,7 @@ class ReadmeTables(WithBuild):
         self.assertIn("| 64 | 0.125 | wide, k = 64, 128 threads | - | - | 0.250 | - | 0.1 / 0.2 | no: Philox,", text)
         self.assertIn("| NVIDIA H200 | 0.405 | Philox | 0.125 | 3.24 | 1 | 3.24 |", text)
         self.assertIn("| wide | philox | 64 | 128 | k = 64, 128 threads | 0.100 | 0.562 | 0.500 | 0.250 | 64 |", text)
-        self.assertIn("| 07 | amsc | CPU, DEBUG | bit | 6 steps a pass, best of 16 |", text)
+        self.assertIn("| 07 | amsc | CPU, DEBUG | bit | 6 steps per pass, best of 16 |", text)
         self.assertIn("| 6 | 0.1000 | 1,562,500 |", text)
         self.assertIn("| curand-xorwow | sliced | 35.0 | 3.50 | 6.5 | 6.50 | 5.38 | 6 to 9 |", text)
         self.assertIn("| 06 | prng | CPU, DEBUG | sliced | philox | 256 x 4, best of 16 |", text)
@@ -1471,6 +1471,31 @@ class ReadmeTables(WithBuild):
         self.assertEqual(self.run_tool("--check"), 1)
         self.assertEqual(self.run_tool(), 0)
         self.assertEqual(self.run_tool("--check"), 0)
+
+    def test_a_table_is_cut_down_to_rows_and_columns(self):
+        self.write("gpu comparison 01 02 | where storage is int8 | only storage; stage")
+        self.assertEqual(self.run_tool(), 0)
+        self.assertIn(
+            "| storage | stage |\n| --- | --- |\n| int8 | 01 |\n| int8 | 02 |\n\n8 x 8", self.readme.read_text()
+        )
+
+    def test_a_single_figure(self):
+        where = "gpu comparison 07 | where launch is 6 steps per pass, best of 16 | only"
+        self.readme.write_text(f"It takes <!-- value: {where} ms/step -->9<!-- end value --> ms, <b>-->.\n")
+        self.assertEqual(self.run_tool("--check"), 1)
+        self.assertEqual(self.run_tool(), 0)
+        self.assertRegex(
+            self.readme.read_text(), r"^It takes <!-- value: .* -->[\d.]+<!-- end value --> ms, <b>-->\.\n$"
+        )
+        self.assertNotIn("-->9<!--", self.readme.read_text())
+        self.assertEqual(self.run_tool("--check"), 0)
+
+    def test_what_was_measured_in_detail_is_filled_too(self):
+        measured = self.stage.with_name("measured.md")
+        measured.write_text("<!-- table: gpu passes 07 -->\n<!-- end table -->\n")
+        self.assertEqual(self.run_tool("--check"), 1)
+        self.assertEqual(self.run_tool(), 0)
+        self.assertIn("| steps per pass | ms/step | ps/site |", measured.read_text())
 
     def test_a_new_heading_makes_stale(self):
         self.stage.write_text("# 02 Blocks: less work for a thread\n")
@@ -1500,6 +1525,10 @@ class ReadmeTables(WithBuild):
             "gpu generators 10",
             "gpu prng_fill",
             "gpu spin_glass_launches 06 sliced mt1",
+            "gpu comparison | only ms",
+            "gpu comparison | where stage is 09",
+            "gpu comparison | where ms is 09",
+            "gpu comparison | first row",
         ):
             self.write(what)
             with self.subTest(what), self.assertRaises(Failure):
@@ -1507,6 +1536,13 @@ class ReadmeTables(WithBuild):
         self.readme.write_text("<!-- table: gpu comparison -->\nno end\n")
         with self.assertRaisesRegex(Failure, "no partner"):
             self.run_tool("--check")
+        for cuts, wrong in (
+            ("| only ms/step", "4 rows of 1"),
+            ("| where storage is int8 | where stage is 01", "1 rows of 12"),
+        ):
+            self.readme.write_text(f"<!-- value: gpu comparison 01 02 {cuts} -->\n<!-- end value -->".replace("\n", ""))
+            with self.subTest(cuts), self.assertRaisesRegex(Failure, wrong):
+                self.run_tool()
 
 
 class Ideas(WithFolder):

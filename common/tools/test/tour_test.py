@@ -43,6 +43,8 @@ class Tour(WithBuild):
             self.assertGreater(len(part.split("\nWhy: ")[0]), 200)  # every README has such a section
         self.assertNotIn("Measured on this machine", output)
         self.assertNotIn("](../", output)  # links
+        self.assertNotIn("<details>", output)  # answers
+        self.assertNotIn("<!--", output)
 
     def test_the_diff_is_the_one_of_diff(self):
         output = self.tour("--no-measure", "--stages", "03")[1]
