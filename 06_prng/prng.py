@@ -155,7 +155,7 @@ def fill_table(result):
         }
 
     lines = [line(name) for name in generators(result, "fill")]
-    return table.table_of(lines, ("generator", "streams x a thread's"))
+    return table.table_of(lines, ("generator", "streams x per thread"))
 
 
 def limit(result, row):
