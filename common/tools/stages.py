@@ -16,6 +16,15 @@ from pathlib import Path
 from models import MODELS, REFERENCE, SPIN_GLASS, Model
 
 ROOT = Path(__file__).resolve().parents[2]
+# What Open MPI is told: ranks may outnumber cores, and are bound to none, since they may have many threads; one that
+# waits gives way; and the user may be root, in a container, say.
+OPEN_MPI = {
+    "OMPI_MCA_rmaps_base_oversubscribe": "1",
+    "OMPI_MCA_hwloc_base_binding_policy": "none",
+    "OMPI_MCA_mpi_yield_when_idle": "1",
+    "OMPI_ALLOW_RUN_AS_ROOT": "1",
+    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+}
 
 
 class Failure(Exception):
