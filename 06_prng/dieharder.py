@@ -169,11 +169,8 @@ def parse_options(arguments):
     add("--sources", "1,4", f"only these, by their numbers: {numbered}", wholes)
     add("--tests", "0,100", "only these of dieharder's tests", comma_list(at_least(0)))
     add("--seed", None, "of all streams (1)", int, default=1)
-    usual, files = (
-        ROOT / "common/results/quality",
-        "folder of dieharder.json and dieharder.svg (common/results/quality)",
-    )
-    add("--output", "DIR", files, Path, default=usual)
+    folder = "folder of dieharder.json and dieharder.svg (common/results/quality)"
+    add("--output", "DIR", folder, Path, default=ROOT / "common/results/quality")
     flag("--draw", action="store_true", help="draw what is there, judge nothing")
     add_common_options(parser)
     options = parser.parse_args(arguments)

@@ -420,13 +420,8 @@ def parse_options(arguments):
     add, flag = adder(parser), parser.add_argument
     add("--experiments", "a,b,puzzle", "only these (all)", some_of(EXPERIMENTS), default=list(EXPERIMENTS))
     flag("--quick", action="store_true", help="toy sizes: shows in seconds that everything runs")
-    add(
-        "--output",
-        "DIR",
-        f"folder of {NAME}.json and {NAME}.svg, for instance common/results/h200",
-        Path,
-        required=True,
-    )
+    folder = f"folder of {NAME}.json and {NAME}.svg, for instance common/results/h200"
+    add("--output", "DIR", folder, Path, required=True)
     flag("--draw", action="store_true", help="print and draw what is there, run nothing")
     add_common_options(parser)
     options = parser.parse_args(arguments)
