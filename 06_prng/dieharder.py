@@ -16,7 +16,7 @@ from pathlib import Path
 sys.path.insert(0, __file__.rsplit("/", 2)[0] + "/common/tools")
 
 from build import build_if_configured
-from options import Parser, add_common_options, at_least, comma_list, wholes
+from options import Parser, add_common_options, adder, at_least, comma_list, wholes
 from pictures.plots import draw_or_say, save, subplots
 from results import kept_result
 from stages import ROOT, Failure, last_line, progress, run_tool
@@ -160,31 +160,18 @@ def draw(result, file):
 
 def parse_options(arguments):
     parser = Parser(description=__doc__)
-    add = parser.add_argument
-    add(
-        "--short",
-        action="store_true",
-        help="the quickest 8 tests for N = 1 and 2^16 (minutes); without it all 22 for N = 1, 2^16 and 2^20 (an hour)",
-    )
-    add("--full", action="store_true", help="all tests for N = 1, 4, 16, ..., 2^22 (hours)")
-    add("--streams", type=wholes, metavar="1,65536", help="only these N")
-    add(
-        "--sources",
-        type=wholes,
-        metavar="1,4",
-        help="only these, by their numbers: "
-        + "; ".join(f"{number} {source}" for number, source in enumerate(SOURCES, 1)),
-    )
-    add("--tests", type=comma_list(at_least(0)), metavar="0,100", help="only these of dieharder's tests")
-    add("--seed", type=int, default=1, help="of all streams (1)")
-    add(
-        "--output",
-        type=Path,
-        default=ROOT / "common/results/quality",
-        metavar="DIR",
-        help="folder of dieharder.json and dieharder.svg (common/results/quality)",
-    )
-    add("--draw", action="store_true", help="draw what is there, judge nothing")
+    add, flag = adder(parser), parser.add_argument
+    short = "the quickest 8 tests for N = 1 and 2^16 (minutes); without it all 22 for N = 1, 2^16 and 2^20 (an hour)"
+    flag("--short", action="store_true", help=short)
+    flag("--full", action="store_true", help="all tests for N = 1, 4, 16, ..., 2^22 (hours)")
+    add("--streams", "1,65536", "only these N", wholes)
+    numbered = "; ".join(f"{number} {source}" for number, source in enumerate(SOURCES, 1))
+    add("--sources", "1,4", f"only these, by their numbers: {numbered}", wholes)
+    add("--tests", "0,100", "only these of dieharder's tests", comma_list(at_least(0)))
+    add("--seed", None, "of all streams (1)", int, default=1)
+    folder = "folder of dieharder.json and dieharder.svg (common/results/quality)"
+    add("--output", "DIR", folder, Path, default=ROOT / "common/results/quality")
+    flag("--draw", action="store_true", help="draw what is there, judge nothing")
     add_common_options(parser)
     options = parser.parse_args(arguments)
     if options.short and options.full:

@@ -70,26 +70,14 @@ def parse_report(report):
         raise Failure("the report has no copy bandwidth")
     if len(hashes) > 1:
         raise Failure(f"the variants end with different words: {', '.join(sorted(hashes))}")
-    rows = []
-    for (size, indexing, load), by_threads in times.items():
+    rows, names = [], ("size", "indexing", "load")
+    for variant, by_threads in times.items():
         medians = {threads: statistics.median(runs) for threads, runs in by_threads.items()}
         threads = min(medians, key=medians.get)
-        ps = medians[threads]
-        speed = bytes_per_site / ps * 1e3
-        rows.append(
-            {
-                "size": size,
-                "indexing": indexing,
-                "load": load,
-                "threads": threads,
-                "ps_per_site": ps,
-                "gb_per_s": speed,
-                "copy_gb_per_s": copy,
-                "hash": min(hashes),
-                "ps_per_site_by_threads": medians,
-            }
-        )
-    return rows, [dict(zip(("size", "indexing", "load"), v), refused=why) for v, why in refused.items()]
+        row = dict(zip(names, variant)) | {"threads": threads, "ps_per_site": medians[threads]}
+        row |= {"gb_per_s": bytes_per_site / medians[threads] * 1e3, "copy_gb_per_s": copy, "hash": min(hashes)}
+        rows.append(row | {"ps_per_site_by_threads": medians})
+    return rows, [dict(zip(names, variant), refused=why) for variant, why in refused.items()]
 
 
 def measure(program, options):

@@ -24,8 +24,8 @@ sys.path.insert(0, __file__.rsplit("/", 3)[0] + "/common/tools")
 
 import table
 from build import build_if_configured
-from options import Parser, add_common_options, some_of
-from pictures.plots import draw_or_say, save, subplots
+from options import Parser, add_common_options, adder, some_of
+from pictures.plots import curve, draw_or_say, legend_beside, save, subplots
 from results import kept_result, read_result
 from stages import Failure, last_line, progress, run_tool
 
@@ -402,55 +402,27 @@ def draw(result, file):
     lines = puzzle_lines(result)
     figure, axes = subplots(figsize=(8, 5.5))
     for number, (variant, line) in enumerate(lines.items()):
-        axes.plot(
-            list(line),
-            [true for true, _ in line.values()],
-            marker="osD^v<>"[number % 7],
-            color=f"C{number}",
-            linewidth=1.2,
-            markersize=5,
-            label=variant,
-        )
-    expected = lines.get("Philox")
-    if expected:
-        axes.plot(
-            list(expected),
-            [chance for _, chance in expected.values()],
-            "k--",
-            linewidth=1,
-            label="expected: Philox's standard error",
-        )
-    axes.set(
-        xscale="log",
-        yscale="log",
-        xlabel="walks",
-        ylabel="true error, ||x − exact|| / ||exact||",
-        title=f"What seeding does to the answer, {result['device']['name']}",
-    )
+        true = {walks: error for walks, (error, _) in line.items()}
+        look = {"marker": "osD^v<>"[number % 7], "linewidth": 1.2, "markersize": 5}
+        curve(axes, true, color=f"C{number}", label=variant, **look)
+    if "Philox" in lines:
+        chance = {walks: expected for walks, (_, expected) in lines["Philox"].items()}
+        curve(axes, chance, "k--", label="expected: Philox's standard error")
+    axes.set(xscale="log", yscale="log", xlabel="walks", ylabel="true error, ||x − exact|| / ||exact||")
+    axes.set(title=f"What seeding does to the answer, {result['device']['name']}")
     axes.grid(alpha=0.3)
-    axes.legend(fontsize="small", loc="center left", bbox_to_anchor=(1, 0.5))
+    legend_beside(axes)
     save(figure, file)
 
 
 def parse_options(arguments):
     parser = Parser(description=__doc__)
-    add = parser.add_argument
-    add(
-        "--experiments",
-        type=some_of(EXPERIMENTS),
-        default=list(EXPERIMENTS),
-        metavar="a,b,puzzle",
-        help="only these (all)",
-    )
-    add("--quick", action="store_true", help="toy sizes: shows in seconds that everything runs")
-    add(
-        "--output",
-        type=Path,
-        required=True,
-        metavar="DIR",
-        help=f"folder of {NAME}.json and {NAME}.svg, for instance common/results/h200",
-    )
-    add("--draw", action="store_true", help="print and draw what is there, run nothing")
+    add, flag = adder(parser), parser.add_argument
+    add("--experiments", "a,b,puzzle", "only these (all)", some_of(EXPERIMENTS), default=list(EXPERIMENTS))
+    flag("--quick", action="store_true", help="toy sizes: shows in seconds that everything runs")
+    folder = f"folder of {NAME}.json and {NAME}.svg, for instance common/results/h200"
+    add("--output", "DIR", folder, Path, required=True)
+    flag("--draw", action="store_true", help="print and draw what is there, run nothing")
     add_common_options(parser)
     options = parser.parse_args(arguments)
     options.experiments = list(dict.fromkeys(options.experiments))

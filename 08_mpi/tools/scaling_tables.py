@@ -77,8 +77,8 @@ def same_share(rows, row):
 # What is shown.
 
 
-def number(value, digits=2):
-    return "-" if value is None else f"{value:.{digits}f}"
+def number(value):
+    return "-" if value is None else f"{value:.2f}"
 
 
 def problem(result):

@@ -18,6 +18,15 @@ from models import MODELS, REFERENCE, SPIN_GLASS, Model
 ROOT = Path(__file__).resolve().parents[2]
 ANSWERS = re.compile(r"^<!-- answers -->\n.*?^<!-- end answers -->\n*", re.MULTILINE | re.DOTALL)
 ANSWERS_MARK = re.compile(r"<!-- (?:end )?answers")
+# What Open MPI is told: ranks may outnumber cores, and are bound to none, since they may have many threads; one that
+# waits gives way; and the user may be root, in a container, say.
+OPEN_MPI = {
+    "OMPI_MCA_rmaps_base_oversubscribe": "1",
+    "OMPI_MCA_hwloc_base_binding_policy": "none",
+    "OMPI_MCA_mpi_yield_when_idle": "1",
+    "OMPI_ALLOW_RUN_AS_ROOT": "1",
+    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+}
 
 
 class Failure(Exception):

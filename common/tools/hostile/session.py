@@ -22,22 +22,14 @@ from hostile import bad_inputs, damages, errors, full_disk, kills, moves, pairs
 from hostile.trial import Machine, NothingToTry, Program, Trial, Wrong
 from models import WITH_RANKS
 from options import Parser, add_stages, positive, some_of
-from stages import ROOT, Failure, progress
+from stages import OPEN_MPI, ROOT, Failure, progress
 
 TOOL = "common/tools/torture"
 KINDS = {
     module.__name__.rpartition(".")[2]: module
     for module in (bad_inputs, kills, errors, damages, full_disk, moves, pairs)
 }
-# Open MPI: ranks may outnumber cores, are bound to none, and when one fails the others are killed at once.
-MPI = {
-    "OMPI_MCA_rmaps_base_oversubscribe": "1",
-    "OMPI_MCA_hwloc_base_binding_policy": "none",
-    "OMPI_MCA_mpi_yield_when_idle": "1",
-    "OMPI_MCA_odls_base_sigkill_timeout": "0",
-    "OMPI_ALLOW_RUN_AS_ROOT": "1",
-    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-}
+MPI = OPEN_MPI | {"OMPI_MCA_odls_base_sigkill_timeout": "0"}  # when a rank fails the others are killed at once
 PROGRAMS = ("spin_glass", "majority", "linear_solver/linear_solver")
 
 

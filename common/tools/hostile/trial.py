@@ -187,13 +187,12 @@ class Trial:
         return repr(text if len(text) < 300 else f"{text[:200]}...{text[-80:]}") if text else "nothing"
 
     @contextlib.contextmanager
-    def unchanged(self, folder=None):
+    def unchanged(self):
         """Inside, a run; if it fails the folder is what it was."""
-        folder = folder or self.folder
-        before = contents(folder)
+        before = contents(self.folder)
         result = []
         yield result
-        after = contents(folder)
+        after = contents(self.folder)
         if result and result[0].code != 0 and before != after:
             raise Wrong(f"it refused, but {differences(before, after)}", result[0])
 

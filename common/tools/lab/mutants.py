@@ -47,7 +47,7 @@ class Mutant:
     patch: Path
 
 
-def read_mutant(path, root=ROOT):
+def read_mutant(path):
     """What a patch's first lines say. Failure, naming the file, if one is missing or unknown."""
 
     def expect(condition, problem):
@@ -63,7 +63,7 @@ def read_mutant(path, root=ROOT):
     for key in KEYS:
         expect(len(values[key]) == 1, f"it takes one line '{key}: ...', not {len(values[key])}")
     stage, mistake, part, reason = (values[key][0] for key in KEYS)
-    expect((root / stage / "update.cu").is_file(), f"Stage: there is no {stage}/update.cu")
+    expect((ROOT / stage / "update.cu").is_file(), f"Stage: there is no {stage}/update.cu")
     expect(part in PARTS, f"Part: {part} is none of {', '.join(PARTS)}")
     try:
         re.compile(reason)
@@ -74,8 +74,8 @@ def read_mutant(path, root=ROOT):
     return Mutant(path.stem, stage, mistake, part, reason, tuple(values["Names"]), int(seconds[0]), path)
 
 
-def read_mutants(root=ROOT):
-    return [read_mutant(path, root) for path in sorted((root / FOLDER).glob("*/*.patch"))]
+def read_mutants():
+    return [read_mutant(path) for path in sorted((ROOT / FOLDER).glob("*/*.patch"))]
 
 
 def apply(mutant, folder, root=ROOT):
@@ -105,9 +105,9 @@ class Verdict:
     caught: str = ""  # the words of the reason that the table shows
 
 
-def try_mutant(mutant, kit, root=ROOT):
+def try_mutant(mutant, kit):
     with tempfile.TemporaryDirectory(prefix="psflip-mutant-") as folder:
-        update = apply(mutant, Path(folder), root)
+        update = apply(mutant, Path(folder))
         result = grade_update(mutant.stage, update, kit=kit, only=(mutant.part,), seconds=mutant.seconds)
         part = result.part(mutant.part)
         if part.passed is not False:
@@ -124,11 +124,11 @@ def try_mutant(mutant, kit, root=ROOT):
         return Verdict(mutant.name, caught=" ".join(found[0].split()))
 
 
-def try_starter(stage, kit, root=ROOT):
+def try_starter(stage, kit):
     """A starter compiles, and gives wrong answers."""
     with tempfile.TemporaryDirectory(prefix="psflip-starter-") as folder:
         update = Path(folder, "update.cu")
-        update.write_text(starter((root / stage / "update.cu").read_text()))
+        update.write_text(starter((ROOT / stage / "update.cu").read_text()))
         result = grade_update(stage, update, kit=kit, only=("forward",))
     name = f"starter of {stage}"
     if result.part("build").passed is not True:
@@ -138,23 +138,23 @@ def try_starter(stage, kit, root=ROOT):
     return Verdict(name)
 
 
-def try_solution(stage, kit, root=ROOT):
+def try_solution(stage, kit):
     """A solution passes every part that can be judged here."""
-    result = grade_update(stage, root / stage / "update.cu", kit=kit)
+    result = grade_update(stage, ROOT / stage / "update.cu", kit=kit)
     failed = [f"{part.name}: {part.reason}" for part in result.parts if part.passed is False]
     return Verdict(f"solution of {stage}", "; ".join(failed) if failed or result.passed else "does not pass")
 
 
-def prove(model, mutants, with_stages, folder, root=ROOT):
+def prove(model, mutants, with_stages, folder):
     """Tries everything that belongs to a model. Yields verdicts."""
     # The 2D model's is where common/tools/grade looks, too.
-    kit = Kit(root, folder if model == MAJORITY.name else folder.with_name(f"{folder.name}-3d"))
+    kit = Kit(ROOT, folder if model == MAJORITY.name else folder.with_name(f"{folder.name}-3d"))
     for stage in (stage for stage in kit.stages if with_stages and kit.model(stage) == model):
-        yield try_solution(stage, kit, root)
-        yield try_starter(stage, kit, root)
+        yield try_solution(stage, kit)
+        yield try_starter(stage, kit)
     for mutant in mutants:
         if kit.model(mutant.stage) == model:
-            yield try_mutant(mutant, kit, root)
+            yield try_mutant(mutant, kit)
 
 
 def prove_all(mutants, with_stages, folder):

@@ -16,13 +16,10 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from stages import OPEN_MPI
+
 KEPT = ("PATH", "LANG", "LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", "CUDA_HOME", "CUDACXX")
 KEPT_OF_MPI = ("OMPI_", "OPAL_", "PMIX_")  # how Open MPI is set up on this machine
-MPI = {
-    "OMPI_ALLOW_RUN_AS_ROOT": "1",  # where a container has no other user
-    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-    "OMPI_MCA_mpi_yield_when_idle": "1",  # a rank that waits gives way, where there are fewer cores
-}
 MOST_OUTPUT = 64 << 20  # bytes of a file that it writes, stdout and stderr included
 MOST_TEXT = 1 << 20  # characters of it that are read
 
@@ -43,7 +40,7 @@ class Run:
 
 def environment(folder, **variables):
     kept = {name: value for name, value in os.environ.items() if name in KEPT or name.startswith(KEPT_OF_MPI)}
-    return MPI | kept | {"HOME": folder, "TMPDIR": folder, "LC_ALL": "C.UTF-8"} | variables
+    return OPEN_MPI | kept | {"HOME": folder, "TMPDIR": folder, "LC_ALL": "C.UTF-8"} | variables
 
 
 def run(command, *, seconds, environ=None, wanted=(), cwd=None, file_bytes=MOST_OUTPUT):

@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 import unittest
+from collections import Counter
 
 from stages import ROOT
 from test.tools_test import WithFolder
@@ -16,6 +17,7 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*"(.*?)"', re.MULTILINE)
 NAMED = re.compile(r"(?<![\w.:%])0\d(?![\w.])|\b\d\d_[a-z]+")
 # Words about the course, and what tests and fuzz targets are told, may name stages.
 NO_CODE = re.compile(r"(^|/)(test|corpus|results|mutants|__pycache__)/|_test\.\w+$|\.(md|ipynb)$|/transcript\.txt$")
+DATA = re.compile(r"(^|/)(corpus|results|__pycache__)(/|$)")
 NAMES_STAGES = {
     "common/tools/models.py": "the table of stages",
     "common/cmake/stages.cmake": "the reference's folder: CMake does not read the table",
@@ -140,6 +142,11 @@ class Tree(unittest.TestCase):
         self.assertIn(ROOT / "common/app/invalid_input.hpp", set().union(*graph.values()))
         self.assertEqual(circle(graph, ROOT), "")
         self.assertEqual(points_up(graph, ROOT), [])
+
+    def test_a_folder_can_be_taken_in(self):
+        count = Counter(str(file.parent.relative_to(ROOT)) for file in files(ROOT))
+        full = {folder: n for folder, n in count.items() if n > 20 and not DATA.search(folder)}
+        self.assertEqual(full, {}, "more than 20 files: make a room of some")
 
     def test_stages_are_named_in_their_table(self):
         self.assertEqual(set(named_stages(ROOT)) - set(NAMES_STAGES), set())
