@@ -202,7 +202,7 @@ def count(point, what):
     file = found.file or ROOT / stage.name / "update.cu"
     row = {
         "stage": stage.name,
-        "launch": launch_in_words(given, found),
+        "launch": words_in_words(point) if stage.number == words.STAGE else launch_in_words(given, found),
         **given,
         "problem": point.problem,
         "times": point.times,
@@ -227,6 +227,12 @@ def ask_ncu(options, point):
     else:
         found = counters.profile(stage, "gpu", point.problem, point.launch)
     return counts_of(found, 1)
+
+
+def words_in_words(point):
+    """'wide, philox, k = 64, L = 130'"""
+    launch = point.launch
+    return f"{launch['kernel']}, {launch['generator']}, k = {launch['samples_per_word']}, L = {point.problem['size']}"
 
 
 def launch_in_words(given, found):

@@ -45,6 +45,7 @@ folder of common/results, such as h200 or h200/words, the next ones say what to 
     scaling_plan 50,10       the same for larger systems, and for links of so many GB/s and microseconds
     recorded_counters        requests, sectors and wavefronts as the CPU path counts them beside ncu's, from
                              recorded_counters.json (common/run --counters --beside)
+    least_times              the least time that these launches take, and the measured one, from the same file
     first_table              how long it takes to the first table and to green tests, from first_table.json
                              (common/tools/first_table --json)
 """
@@ -59,7 +60,7 @@ from pathlib import Path
 
 import stages
 import table
-from counted import show
+from counted import predict, show
 from measure import generators, sizes, way_in, words
 from models import MAJORITY, SPIN_GLASS
 from options import Parser
@@ -217,6 +218,7 @@ def kinds():
         "amsc_kernels": words.kernels_markdown,
         "first_table": way_in.markdown,
         "recorded_counters": show.truth_of_folder,
+        "least_times": predict.predictions_of_folder,
     }
     return {kind.__name__: kind for kind in own} | others | offered("TABLES")
 

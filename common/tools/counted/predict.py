@@ -7,6 +7,8 @@ how fast a kernel could be if it kept its memory busy, and a kernel that takes m
 from dataclasses import dataclass
 
 import table
+from counted.show import FORMAT, TRUTH
+from results import read_result
 from stages import Failure
 
 MICRO = 1e6
@@ -86,6 +88,11 @@ def least(row, device):
     found = limits(row, device)
     what = max(found, key=found.get)
     return found[what], what
+
+
+def predictions_of_folder(folder):
+    """The table in common/gpu/on_cpu/README.md, of what count.py --beside wrote."""
+    return predictions(read_result(folder / TRUTH, FORMAT)["rows"], device_called(folder.name), table.as_markdown)
 
 
 def predictions(rows, device, form=table.aligned):

@@ -26,8 +26,8 @@ def save(file, rows, device):
     axes.plot(ends, [x * device.memory / 1e9 for x in ends], color="gray", linewidth=1)
     axes.annotate(
         f"memory of the {device.title}: {device.memory / 1e12:.2f} TB/s",
-        (ends[0], ends[0] * device.memory / 1e9),
-        **LABEL,
+        (ends[1], ends[1] * device.memory / 1e9),
+        **LABEL | {"xytext": (-8, 2), "ha": "right"},
     )
     axes.set(
         xscale="log", yscale="log", xlabel="updated spins per byte from and to memory", ylabel="updated spins per ns"
