@@ -293,6 +293,10 @@ __global__ void texture_of_bytes(cudaTextureObject_t bytes, int* out) {
     out[site] = tex1Dfetch<int>(bytes, site);  // texture_type
 }
 
+__global__ void count_odd(const int* in, int* odd) {
+  if (in[blockIdx.x * threads + threadIdx.x] % 2 != 0) atomicAdd(&odd[blockIdx.x], 1);
+}
+
 __global__ void copy(const int* in, int* out) {
   const int site = blockIdx.x * threads + threadIdx.x;
   out[site] = in[site];
@@ -418,6 +422,18 @@ Sites no_stream_sync(const Sites& input) {
   CHECK_CUDA(cudaMemcpyAsync(pinned, device.out, bytes, cudaMemcpyDeviceToHost, stream));
   if constexpr (right) CHECK_CUDA(cudaStreamSynchronize(stream));
   return Sites(pinned, pinned + sites);
+}
+
+/// cudaMalloc clears nothing.
+template <bool right>
+Sites unwritten_array(const Sites& input) {
+  const DeviceArrays device(input);
+  int* odd;
+  CHECK_CUDA(cudaMalloc(&odd, bytes));
+  if constexpr (right) CHECK_CUDA(cudaMemset(odd, 0, bytes));
+  count_odd<<<blocks, threads>>>(device.in, odd);
+  copy<<<blocks, threads>>>(odd, device.out);
+  return device.result();
 }
 
 /// The sites pass from array to array, each time in a stream of its own.
@@ -552,6 +568,7 @@ const Mistake mistakes[] = {
     {"static_shared_overrun", run<static_shared_overrun<true>>, run<static_shared_overrun<false>>, unchanged},
     {"dynamic_shared_overrun", run<dynamic_shared_overrun<true>>, run<dynamic_shared_overrun<false>>, unchanged},
     {"unwritten_shared", run<unwritten_shared<true>>, run<unwritten_shared<false>>, odd_in_block},
+    {"unwritten_array", unwritten_array<true>, unwritten_array<false>, odd_in_block},
     {"texture_type", texture_type<true>, texture_type<false>, unchanged},
     {"other_device", other_device<true>, other_device<false>, unchanged},
     {"host_reads", host_reads<true>, host_reads<false>, unchanged},

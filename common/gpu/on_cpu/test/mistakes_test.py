@@ -126,6 +126,8 @@ TABLE = {
     "static_shared_overrun": everywhere(WRONG, address=sanitizer(r"runtime error: index 128 out of bounds")),
     "dynamic_shared_overrun": everywhere(WRONG, address=sanitizer("AddressSanitizer: use-after-poison")),
     "unwritten_shared": everywhere(WRONG),
+    # What the system gives is zero; ASan's allocator fills it with something else.
+    "unwritten_array": row(HIDDEN, WRONG, WRONG, address=WRONG),
     "texture_type": everywhere(stops("fetches elements of a size that the texture does not have")),
     "other_device": everywhere(HIDDEN, guard=KERNEL_TOUCH),
     "host_reads": everywhere(HIDDEN, guard=HOST_TOUCH),
