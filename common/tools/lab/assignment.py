@@ -5,14 +5,15 @@ import re
 import shutil
 from pathlib import Path
 
-from lab.course import MARK, as_toml, files_of
+from lab.course import as_toml, files_of
 from lab.gates import limits_in_words
+from lab.hints import as_details, exercises_in, hints_in, without_hints
 from lab.regions import starter
 from models import REFERENCE_FOLDER
 from stages import Failure, models_of, without_answers
 
 CODE = (".cpp", ".hpp", ".h", ".cu", ".cuh")
-NO_SOURCE = (".md", ".py", ".svg", ".png", ".json", ".csv", ".rudy", ".pyc")
+NO_SOURCE = ("", ".md", ".py", ".svg", ".png", ".json", ".csv", ".rudy", ".pyc")
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 OF_OTHERS = re.compile(r"include\(\S*/\.\./(\d\d_\w+/\w+\.cmake)\)")  # a stage that takes libraries of another
 NOT_BUILT = "common/gpu/on_cpu/test"  # only psFlip's own tests need it, and fuzz targets with their inputs
@@ -65,11 +66,12 @@ def sources_of(stages, root):
 
 
 # The checker itself.
-LAB = "__init__ assignment cases course diagnose gates grade kit regions results sandbox symbols"
+LAB = "__init__ assignment cases course diagnose gates grade hints kit regions results sandbox symbols"
 TOOLS = [f"common/tools/lab/{name}.py" for name in LAB.split()]
 TOOLS += [f"common/tools/counted/{name}.py" for name in ("advice", "recording", "show")]
 NEEDED = "grade setup.bash models.py options.py results.py stages.py table.py"
 TOOLS += [f"common/tools/{name}" for name in NEEDED.split()]
+HINT_TOOLS = ["common/tools/hint"]  # where there are hints to show
 
 
 def without_dead_links(text, stage, root, present):
@@ -89,19 +91,32 @@ def without_dead_links(text, stage, root, present):
     return text, pictures
 
 
-def handout(task, root, present):
+def exercise_of(task, root):
+    """Title and text of a task's exercise, with its hints."""
+    return exercises_in((root / task.stage / "exercises.md").read_text())[task.exercise]
+
+
+def exercises_file(task, files, root, hints):
+    """The exercises.md of an assignment: for the checker, which files are the student's; for the command hint, the
+    hints."""
+    title, words = exercise_of(task, root)
+    text = f"## {task.exercise}. {title}\n<!-- code: {' '.join(files)} -->\n"
+    return text + ("\n" + as_details(hints_in(words)) if hints else "")
+
+
+def handout(task, root, present, hints):
     """What a student reads about a task: the idea, what to predict, the traps; for an exercise its text as well."""
     title, text = without_answers((root / task.stage / "README.md").read_text()).split("\n", 1)
     parts = [f"{title}\n"]
     if task.exercise is not None:
-        exercises = (root / task.stage / "exercises.md").read_text()
-        marks = list(MARK.finditer(exercises))
-        at = next(i for i, mark in enumerate(marks) if int(mark["number"]) == task.exercise)
-        end = marks[at + 1].start() if at + 1 < len(marks) else len(exercises)
+        exercise, words = exercise_of(task, root)
         parts.append(
-            f"## Your task: {marks[at]['title']}\n\n{exercises[marks[at].end() : end].strip()}\n\n"
-            '"All tests pass" means here: `./check` says so.\n'
+            f'## Your task: {exercise}\n\n{without_hints(words)}\n\n"All tests pass" means here: `./check` says so.\n'
         )
+        if hints:
+            parts.append(
+                f"You are stuck? `common/tools/hint {task.stage[:2]}.{task.exercise}` shows three hints, one by one.\n"
+            )
     text, pictures = without_dead_links("\n".join([*parts, text.lstrip("\n")]), task.stage, root, present)
     return re.sub(r"^<!-- .* -->\n", "", text, flags=re.MULTILINE), pictures
 
@@ -170,15 +185,16 @@ def make_assignment(course, root, out):
         copy_sources(root, stages, part)
         for file, text in starters.items():
             (part / file).write_text(text)
-        for file in TOOLS:
+        with_hints = course.hints and any(task.exercise is not None for task in course.tasks)
+        for file in TOOLS + (HINT_TOOLS if with_hints else []):
             (part / file).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(root / file, part / file)
         for task in course.tasks:
-            text, pictures = handout(task, root, present)
+            text, pictures = handout(task, root, present, course.hints)
             (part / task.stage / "README.md").write_text(text)
-            if task.exercise is not None:  # so that the checker knows its files
-                line = f"## {task.exercise}. {task.name}\n<!-- code: {' '.join(files[task])} -->\n"
-                (part / task.stage / "exercises.md").write_text(line)
+            if task.exercise is not None:
+                text = exercises_file(task, files[task], root, course.hints)
+                (part / task.stage / "exercises.md").write_text(text)
             for picture in pictures:
                 shutil.copy(root / picture, part / picture)
         shutil.copy(root / "common/lab/check", part / "check")

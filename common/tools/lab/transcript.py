@@ -1,4 +1,5 @@
-"""common/lab/transcript.txt: what a student sees on the way from a starter to the right kernel.
+#!/usr/bin/env python3
+"""Makes common/lab/transcript.txt: what a student sees on the way from a starter to the right kernel.
 
 The student's work is played: first the starter, then the solution without its barrier (a mutant), then the solution.
 The commands are run and their output is kept, so the page cannot promise what the checker does not do.
@@ -8,13 +9,16 @@ import difflib
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 from pathlib import Path
+
+sys.path.insert(0, __file__.rsplit("/", 2)[0])
 
 from lab.course import stage_called
 from lab.mutants import apply, read_mutant
 from options import Parser, adder
-from stages import ROOT, Failure
+from stages import ROOT, Failure, run_tool
 
 FILE = "common/lab/transcript.txt"
 (WITHOUT_BARRIER,) = ROOT.glob("common/lab/mutants/*/*_no_barrier.patch")
@@ -76,7 +80,7 @@ def comparable(text):
 
 
 def main(arguments):
-    parser = Parser(prog="common/tools/transcript", description=f"Plays a student's path and writes {FILE}.")
+    parser = Parser(prog="common/tools/lab/transcript.py", description=f"Plays a student's path and writes {FILE}.")
     parser.add_argument("--check", action="store_true", help="change nothing; exit code 1 if the file is stale")
     adder(parser)("--build-dir", "DIR", "what is compiled once (build-lab)", Path, default=ROOT / "build-lab")
     options = parser.parse_args(arguments)
@@ -92,5 +96,9 @@ def main(arguments):
         return 0
     both = [comparable(text).splitlines() for text in (old, new)]
     print(*difflib.unified_diff(*both, FILE, "now", n=1, lineterm=""), sep="\n")
-    print(f"{FILE}: stale; run common/tools/transcript")
+    print(f"{FILE}: stale; run common/tools/lab/transcript.py")
     return 1
+
+
+if __name__ == "__main__":
+    run_tool(main, "common/tools/lab/transcript.py")

@@ -122,11 +122,11 @@ class Courses(unittest.TestCase):
 
     def test_all_keys(self):
         course = self.read(
-            'title = "A"\ntext = "B"\n[weights]\nspeed = 0\n'
+            'title = "A"\ntext = "B"\nhints = false\n[weights]\nspeed = 0\n'
             '[[task]]\nstage = "03"\nexercise = 4\npoints = 2.5\ndue = "soon"\n[[task]]\nstage = "01_naive_gpu"\n'
         )
         self.assertEqual(course.tasks, [Task("03_shared_memory", 4, 2.5, "soon"), Task("01_naive_gpu")])
-        self.assertEqual((course.title, course.text), ("A", "B"))
+        self.assertEqual((course.title, course.text, course.hints), ("A", "B", False))
         self.assertEqual(course.weights, WEIGHTS | {"speed": 0})
 
     def test_written_and_read_again(self):
@@ -137,13 +137,16 @@ class Courses(unittest.TestCase):
             ],
             "Ärger",
             "x\ny",
+            False,
             WEIGHTS | {"races": 5},
         )
         self.assertEqual(self.read(as_toml(course)), course)
+        self.assertTrue(self.read("").hints)
 
     def test_refusals_name_key_and_value(self):
         for text, part in {
-            "x = 1": "a key of the file is 'x'; allowed is title, text, task, weights",
+            "x = 1": "a key of the file is 'x'; allowed is title, text, hints, task, weights",
+            "hints = 1": "hints is 1; allowed is true or false",
             "title = 1": "title is 1; allowed is a text",
             "task = 3": "task is 3",
             '[[task]]\nstage = "99"': "there is no stage '99'",
