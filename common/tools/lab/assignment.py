@@ -13,20 +13,21 @@ from models import REFERENCE_FOLDER
 from stages import Failure, models_of, without_answers
 
 CODE = (".cpp", ".hpp", ".h", ".cu", ".cuh")
-NO_SOURCE = ("", ".md", ".py", ".svg", ".png", ".json", ".csv", ".rudy", ".pyc")
+NO_SOURCE = (".md", ".py", ".svg", ".png", ".json", ".csv", ".rudy", ".pyc")
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 OF_OTHERS = re.compile(r"include\(\S*/\.\./(\d\d_\w+/\w+\.cmake)\)")  # a stage that takes libraries of another
-NOT_BUILT = "common/gpu/on_cpu/test"  # only psFlip's own tests need it, and fuzz targets with their inputs
+# Only psFlip's own tests need these, and fuzz targets with their inputs; nvcc is a command.
+NOT_BUILT = ("common/gpu/on_cpu/test", "common/gpu/on_cpu/nvcc")
 
 
 def files_below(folder, root):
     """All files of a folder that a build of it may need, relative to the root."""
     for path, folders, names in os.walk(root / folder):
-        folders[:] = sorted(name for name in folders if name != "corpus" and Path(path, name) != root / NOT_BUILT)
+        folders[:] = sorted(name for name in folders if name != "corpus")
         for name in sorted(names):
-            file = Path(path, name)
-            if file.suffix not in NO_SOURCE and not name.endswith("_fuzz.cpp"):
-                yield file.relative_to(root)
+            file = Path(path, name).relative_to(root)
+            if file.suffix not in NO_SOURCE and not name.endswith("_fuzz.cpp") and not str(file).startswith(NOT_BUILT):
+                yield file
 
 
 def model_of(stage, root):

@@ -235,10 +235,18 @@ class Assignments(unittest.TestCase):
             "04_checkerboard/bitwise.hpp",
             "common/tools/grade",
             "common/gpu/on_cpu/kernel/block.cpp",
+            "common/gpu/on_cpu/cuda/atomic",
         ):
             self.assertTrue((out / name).is_file(), name)
         self.assertTrue(os.access(out / "check", os.X_OK))
-        for name in ("01_naive_gpu", "common/gpu/on_cpu/test", "common/results", "common/lab", ".git", "common/run"):
+        for name in (
+            "01_naive_gpu",
+            "common/gpu/on_cpu/test",
+            "common/gpu/on_cpu/nvcc",
+            "common/lab",
+            ".git",
+            "common/run",
+        ):
             self.assertFalse((out / name).exists(), name)
         done = subprocess.run([sys.executable, out / "common/tools/grade", "--help"], capture_output=True, text=True)
         self.assertEqual(done.returncode, 0, done.stderr)  # it finds all that it imports
