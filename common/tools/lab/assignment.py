@@ -5,6 +5,7 @@ import re
 import shutil
 from pathlib import Path
 
+from lab import cases
 from lab.course import as_toml, files_of
 from lab.gates import limits_in_words
 from lab.hints import as_details, exercises_in, hints_in, without_hints
@@ -131,9 +132,9 @@ def read_me(course, files, root):
     first = course.tasks[0].stage
     text = f"\n{course.text.strip()}\n" if course.text.strip() else ""
     text += "".join(
-        f"\nThe kernel of {task.name} may take {limits_in_words(task.gates)}: `./check` counts it without a GPU.\n"
+        f"\n{task.name}: the kernel may take {limits_in_words(cases.gates(task))}; `./check` counts it, without a GPU.\n"
         for task in course.tasks
-        if task.gates
+        if cases.gates(task)
     )
     words = {"title": course.title, "text": text, "tasks": "\n".join(rows)}
     template = (root / "common/lab/README.template.md").read_text()

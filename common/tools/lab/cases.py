@@ -16,7 +16,8 @@ USUAL = {
     "replicas": [1, 2, 3, 4, 5],
     "ranks": [1],  # of MPI
     "timed": {"sizes": [112, 144], "samples": 4},  # from, to; what takes a GPU long enough
-    "counted": {"size": 32, "samples": 1},  # 3D: the problem on which memory accesses are counted
+    "counted": {},  # the problem and the launch on which memory accesses are counted, where not as in counted()
+    "gates": {},  # what the kernel may do to memory at most, whatever else the instructor asks: lab/gates.py
 }
 SIZES = {"powers of two": lambda size: size & (size - 1) == 0, "multiples of four": lambda size: size % 4 == 0}
 
@@ -103,12 +104,18 @@ def fresh(task, model, rng):
     ]
 
 
+def gates(task):
+    """{name of a gate: the most}: what the task itself asks, and what the instructor does."""
+    return told(task)["gates"] | task.gates
+
+
 def counted(task, model):
     """What takes a second to count, on whole blocks of threads; and how many spins a step or sweep of it updates."""
     if model == "majority":
-        launch = options(storage="int32", thread_width=16, block=min(2, told(task)["blocks"][-1]))
-        return Case(options(size=1600, steps=1, seed=7), launch), 1600**2
-    problem = told(task)["counted"] | {"sweeps": 1, "seed": 7, "replicas": 4, "generator": told(task)["generators"][0]}
+        launch = {"storage": "int32", "thread_width": 16, "block": min(2, told(task)["blocks"][-1])}
+        return Case(options(size=1600, steps=1, seed=7), options(**launch | told(task)["counted"])), 1600**2
+    problem = {"size": 32, "samples": 1} | told(task)["counted"]
+    problem |= {"sweeps": 1, "seed": 7, "replicas": 4, "generator": told(task)["generators"][0]}
     problem["samples_per_stream"] = problem["samples"]
     spins = problem["size"] ** 3 * problem["samples"] * problem["replicas"]
     return Case(options(**problem), launches(task, model, problem["size"])[0]), spins

@@ -105,7 +105,7 @@ def grade(task, files, *, kit, only=PARTS, seconds=60, weights=WEIGHTS, watched=
     for name in PARTS:
         if name != "build" and name not in only:
             continue
-        if name == "counters" and not task.gates and list(only) == list(PARTS):
+        if name == "counters" and not cases.gates(task) and list(only) == list(PARTS):
             continue  # it is wanted where something is asked of it, or by name
         if blocked:
             result.parts.append(Part(name, False, f"not judged: {blocked}"))
@@ -333,8 +333,9 @@ class Judge:
             recording = Path(folder, report)
             recording.write_text(run.files.get(report, ""))
             launch = gates.update_of(recording, program)
-        said = gates.judge(launch, spins, self.task.gates, ROOT / self.task.stage / "update.cu")
-        return Part("counters", True if self.task.gates else None, said)
+        limits = cases.gates(self.task)
+        said = gates.judge(launch, spins, limits, ROOT / self.task.stage / "update.cu")
+        return Part("counters", True if limits else None, said)
 
     # ---- on a GPU
 

@@ -14,12 +14,13 @@ import unittest
 import unittest.mock
 from pathlib import Path
 
-from counted import recording
+from counted import recording, show
 from lab import cases, diagnose, gates, kit, results, sandbox, symbols
 from lab.assignment import make_assignment
 from lab.course import MARK, WEIGHTS, Course, Task, as_toml, files_of, read_course, stage_called, stages_in
 from lab.grade import PARTS, Judge, Part, Result, expected_tests, grade, share_out
 from lab.regions import split, starter, without_bodies
+from results import read_result, select
 from stages import ANSWERS, ROOT, Failure, without_answers
 
 TOOLS = ROOT / "common/tools"
@@ -862,6 +863,25 @@ class Gates(unittest.TestCase):
             self.assertEqual(gates.update_of("recording", "program").total("requests"), 3)
         with unittest.mock.patch("lab.gates.read_recording", lambda *_: [other]), self.assertRaises(diagnose.Finding):
             gates.update_of("recording", "program")
+
+    def test_exercises_have_their_own(self):
+        column = Task("02_blocked", 2, gates={"l2_bytes": 9})
+        self.assertEqual(cases.gates(column), {"load_requests": 4, "store_sectors": 4, "l2_bytes": 9})
+        self.assertEqual(cases.gates(Task("02_blocked")), {})
+        case, _ = cases.counted(Task("03_shared_memory", 4), "majority")
+        self.assertEqual(case.launch[-2:], ("--block", "1"))
+        for task in EXERCISES:
+            self.assertLessEqual(set(cases.gates(task)), set(gates.GATES), task)
+
+    def test_the_stage_s_kernel_is_no_solution_of_them(self):
+        """By what was counted of it (16 x 2 spins and threads, or 16 x 1); its bits are right."""
+        rows = read_result(ROOT / "common/results/h200" / show.TRUTH, show.FORMAT)["rows"]
+        for task in EXERCISES:
+            if task.stage == "03_shared_memory" and cases.gates(task):
+                launch = f"int32, 16 x {1 if task.exercise == 4 else 2}"
+                (row,) = select(rows, stage=task.stage, launch=launch)
+                found = {name: value(row, row["updated_spins"]) for name, (_, value) in gates.GATES.items()}
+                self.assertTrue(any(found[name] > most for name, most in cases.gates(task).items()), task)
 
     def test_only_where_they_are_set_or_asked_for(self):
         with unittest.mock.patch.object(Judge, "judge", lambda _, name: Part(name, True, "")):
