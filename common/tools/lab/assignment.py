@@ -132,7 +132,7 @@ def read_me(course, files, root):
     first = course.tasks[0].stage
     text = f"\n{course.text.strip()}\n" if course.text.strip() else ""
     text += "".join(
-        f"\n{task.name}: the kernel may take {limits_in_words(cases.gates(task))}; `./check` counts it, without a GPU.\n"
+        f"\n{task.name}: the kernel may take {limits_in_words(cases.gates(task))}; `./check` counts it without a GPU.\n"
         for task in course.tasks
         if cases.gates(task)
     )
