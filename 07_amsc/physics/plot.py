@@ -43,7 +43,7 @@ def draw_energy(result, file):
         look = {"color": f"C{number}", "label": f"T = {one['temperature']:g}"}
         axes.errorbar(*positive(one["rows"], "e"), fmt="o-", markersize=3, linewidth=1, **look)
         draw_known(axes, one["temperature"], "e", markersize=8, **look)
-    axes.set(xscale="log", xlabel="t: sweeps after the quench", ylabel="e: energy a site", title=title(result))
+    axes.set(xscale="log", xlabel="t: sweeps after the quench", ylabel="e: energy per site", title=title(result))
     axes.grid(alpha=0.3)
     axes.legend()
     save(figure, file)
@@ -80,21 +80,26 @@ def draw_coherence(result, file):
 
 
 def draw_nishimori(result, file):
-    figure, axes = subplots(figsize=(7, 4))
-    count = len(result["temperatures"])
-    for number, one in enumerate(result["temperatures"]):
-        # Side by side, and sweep 0 has to be somewhere on a logarithmic axis.
-        shift = 2 ** (0.6 * (number / count - 0.5))
-        t = [(row["sweep"] or 0.5) * shift for row in one["energy"]]
+    temperatures, columns = result["temperatures"], 3
+    rows = -(-len(temperatures) // columns)
+    figure, panels = subplots(rows, columns, figsize=(10, 2.4 * rows), sharex=True, sharey=True, squeeze=False)
+    for axes, one in zip(panels.flat, temperatures):
+        t = [row["sweep"] or 0.5 for row in one["energy"]]  # sweep 0 has to be somewhere on a logarithmic axis
         values = [1e3 * (row["value"] - row["reference"]) for row in one["energy"]]
         errors = [1e3 * row["error"] for row in one["energy"]]
-        axes.errorbar(t, values, errors, fmt="o", markersize=3, linewidth=1, label=f"T = {one['temperature']:g}")
-    axes.axhline(0, color="black", linewidth=0.8)
+        axes.errorbar(t, values, errors, fmt="o", markersize=3, linewidth=1)
+        axes.axhline(0, color="black", linewidth=0.8)
+        axes.set(xscale="log")
+        axes.set_title(f"T = {one['temperature']:g}", fontsize="medium")
+        axes.grid(alpha=0.3)
+    for axes in panels.flat[len(temperatures) :]:
+        axes.remove()
     problem = result["problem"]
     words = f"Nishimori line, L = {problem['size']}, {problem['samples']} samples of {problem['replicas']} replicas"
-    axes.set(xscale="log", xlabel="t (0 at the left)", ylabel=r"$10^3$ ([e(t)] + 3 tanh(1/T))", title=words)
-    axes.grid(alpha=0.3)
-    legend_beside(axes)
+    figure.suptitle(words)
+    figure.supxlabel("t (0 at the left)")
+    figure.supylabel(r"$10^3$ ([e(t)] + 3 tanh(1/T))")
+    figure.tight_layout()
     save(figure, file)
 
 

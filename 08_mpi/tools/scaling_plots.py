@@ -81,14 +81,14 @@ def draw_lines(result, file, x, y, **words):
 
 
 def draw_psflip(result, file):
-    words = {"xlabel": "L", "ylabel": "psFlip of the whole system: ps a flip"}
+    words = {"xlabel": "L", "ylabel": "psFlip of the whole system: ps per flip"}
     draw_lines(result, file, lambda row: row["size"], lambda row: row["ps_per_flip"], **words)
 
 
 def draw_collapse(result, file):
     """As in Figure 13 of arXiv:1411.0127. A sweep takes L^2 f(x), with a slab's x = L / N planes: bulk, message and
     boundary all grow as L^2. So psFlip of one GPU, N times that of the system, is f(x) / x."""
-    words = {"xlabel": "x = L / N, planes of a GPU", "ylabel": "x psFlip of a GPU, ps a flip"}
+    words = {"xlabel": "x = L / N, planes per GPU", "ylabel": "x psFlip of a GPU, ps per flip"}
     draw_lines(
         result, file, lambda row: row["size"] / row["ranks"], lambda row: row["size"] * row["ps_per_flip"], **words
     )

@@ -37,16 +37,21 @@ def curve(axes, points, style="-", **look):
     axes.plot(list(points), list(points.values()), style, **{"linewidth": 1, "markersize": 4} | look)
 
 
-def curves_over_size(axes, points, colour, name, marker):
-    """Through {L: y}, the two kinds of L apart: L = 4m filled, full line; L = 2(2m + 1) open, dashed."""
-    for remainder, style, face, kind in ((0, "-", colour, "4m"), (2, "--", "white", "2(2m + 1)")):
-        if own := {size: y for size, y in points.items() if size % 4 == remainder}:
-            look = {"color": colour, "marker": marker, "markerfacecolor": face}
-            curve(axes, own, style, label=f"{name}, L = {kind}", **look)
+BRANCHES = {"L = 4m": 0, "L = 2(2m + 1)": 2}  # the two kinds of L, each with a panel of its own: L modulo 4
 
 
-def legend_beside(axes):
-    axes.legend(fontsize="small", loc="center left", bbox_to_anchor=(1, 0.5))
+def of_branch(points, branch):
+    """What of {L: y} belongs to one of BRANCHES."""
+    return {size: y for size, y in points.items() if size % 4 == BRANCHES[branch]}
+
+
+MARKERS = "osD^v<>"
+
+
+def legend_beside(axes, shown=None):
+    """A legend to the right of `axes`, of the lines there, or of those that `shown` has."""
+    lines, names = (shown or axes).get_legend_handles_labels()
+    axes.legend(lines, names, fontsize="small", loc="center left", bbox_to_anchor=(1, 0.5))
 
 
 SIZE_TICKS = (8, 16, 32, 64, 128, 256)

@@ -1170,7 +1170,7 @@ class Plots(WithBuild):
         for text in (b"07  wide, philox", b"06  sliced, philox"):
             self.assertTrue(text in comparison_svg, text)
         for picture, texts in (
-            ("size", (b"resident, L = 2(2m + 1)", b"update, L = 4m")),
+            ("size", (b"MINSTD, L = 2(2m + 1)", b"Philox, L = 4m", b"resident")),
             ("samples", (b"L = 32, best kernel", b"a sweep at a time: 11 B for 32 flips")),
         ):
             for text in texts:
