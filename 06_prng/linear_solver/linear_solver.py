@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs the experiments of stage 06's Monte Carlo linear solver and prints them beside what is known of the report's.
+"""Runs the experiments of stage 06's Monte Carlo linear solver and prints them beside the report's.
 
     a  random numbers: generators and seedings      b  loads               c  arrays or structs
     d  who walks in the forward method              e  caching             f  cutoff or fixed steps
@@ -8,7 +8,7 @@
 
 The program linear_solver does it all. Results are kept after each of its runs in linear_solver.json of the output
 folder, so an interrupted call is continued by calling again; what is there is not run again. The report is S. Hamilton,
-M. Lupo Pasini, Monte Carlo Linear Solvers in CUDA (Profugus).
+M. Lupo Pasini, Monte Carlo Linear Solvers in CUDA (Profugus); published.csv has its numbers.
 """
 
 import datetime
@@ -22,6 +22,7 @@ from pathlib import Path
 
 sys.path.insert(0, __file__.rsplit("/", 3)[0] + "/common/tools")
 
+import published
 import table
 from build import build_if_configured
 from options import Parser, add_common_options, adder, some_of
@@ -41,19 +42,10 @@ EXPERIMENTS = {
     "puzzle": "error against walks",
     "comparison": "deterministic methods",
 }
-# The report's ratios of times, by experiment and variant. We have no copy to read them from, and invent none.
-REPORT_RATIOS = {}
-NOT_STATED = "not stated here"
-# Residuals that are known for adjoint walks with the collision estimator: (system, walks, whether the seeds are
-# consecutive) -> text. And steps a walk, at full size: (system, variant).
-KNOWN_RESIDUALS = {
-    ("1D", 9984, False): "12.4",
-    ("2D", 10**6, False): "0.26 to 0.32",
-    ("1D", 10**7, False): "0.391",
-    ("1D", 10**7, True): "0.408",
-    ("2D", 10**7, False): "0.090 to 0.092",
-    ("2D", 10**7, True): "0.12",
-}
+EXPERIMENT_LETTERS = "abcdef"  # those that the report has, too
+# Two more tables, of what is there: ours beside the report's, and what in the report does not add up.
+BESIDE, DOUBTS = "report", "doubts"
+# Steps per walk, at full size: (system, variant).
 KNOWN_STEPS = {
     ("1D", "cutoff 1e-9"): "93",
     ("2D", "cutoff 1e-9"): "836",
@@ -155,9 +147,9 @@ def runs_of(experiment, size):
     }
     loads = ("plain", "ldg-h", "ldg-p", "ldg-w", "ldg-index", "ldg-all", "restricted")
     maps = {
-        "a thread an entry": {"map": "entry"},
-        "a thread a walk, atomics": {"map": "history-atomic"},
-        "a thread a walk, one reduction": {"map": "history-reduced"},
+        "a thread per entry": {"map": "entry"},
+        "a thread per walk, atomics": {"map": "history-atomic"},
+        "a thread per walk, one reduction": {"map": "history-reduced"},
     }
     caching = {"-dlcm=ca, plain": {"load": "plain"}, "-dlcm=cg": {"load": "cg"}, "-dlcm=cv": {"load": "cv"}}
     fixed_steps = f"{size.steps:,} steps"
@@ -166,7 +158,7 @@ def runs_of(experiment, size):
         "a": (SEEDINGS | batched, "XORWOW, subsequences", adjoint),
         "b": ({load: {"load": load} for load in loads}, "plain", with_h),
         "c": ({layout: {"layout": layout} for layout in ("arrays", "structs")}, "arrays", with_h),
-        "d": (maps, "a thread an entry", forward),
+        "d": (maps, "a thread per entry", forward),
         "e": (caching, "-dlcm=ca, plain", with_h),
         "f": (ends, fixed_steps, fixed),
         "comparison": ({"compared": {}}, "", compared),
@@ -246,44 +238,141 @@ def small(value):
     return "-" if value is None else "0" if value == 0 else table.significant(value, 3)
 
 
-def known_residual(row):
+def at_full_size(row):
+    return row["result"]["system"]["matrix"] == FULL.systems[row["system"]]
+
+
+def reported_residual(row):
+    """Of the same walks in the report. Good streams are compared with its subsequences."""
     request = row["result"]["request"]
-    first = (request["method"], request["estimator"]) == ("adjoint", "collision")
-    bad = request["seeding"] == "consecutive" and request["discard"] == 0
-    # Random seeds of 32 bits are as bad, but nothing is known of them.
-    if not first or request["seeding"] == "random" or row["result"]["system"]["matrix"] != FULL.systems[row["system"]]:
-        return "-"
-    return KNOWN_RESIDUALS.get((row["system"], request["histories"], bad), "-")
+    if (request["method"], request["estimator"]) != ("adjoint", "collision") or not at_full_size(row):
+        return None
+    bad = request["seeding"] in ("consecutive", "random") and request["discard"] == 0
+    seeding = request["seeding"] if bad else "subsequences"
+    return published.residual(published.tables(), seeding, row["system"], request["histories"])
+
+
+def measured_rows(result, experiment):
+    return [row for row in result["experiments"][experiment]["rows"] if "refused" not in row["result"]]
+
+
+def ratios(rows):
+    """{(system, variant): its base's time over its own}: more than 1 is faster."""
+    times = {(row["system"], row["variant"]): seconds(row) for row in rows}
+    bases = {(row["system"], row["variant"]): times.get((row["system"], row["base"])) for row in rows}
+    return {key: bases[key] / time if bases[key] and time else None for key, time in times.items()}
+
+
+def as_ratio(value):
+    return "-" if value is None else f"{value:.2f}"
 
 
 def experiment_table(result, experiment):
-    """A row a variant, with its base's time over its own, as a ratio: more than 1 is faster."""
-    rows = [row for row in result["experiments"][experiment]["rows"] if "refused" not in row["result"]]
-    times = {(row["system"], row["variant"]): seconds(row) for row in rows}
+    """A row per variant: how long it takes, and the ratio to the first way of doing it."""
+    rows = measured_rows(result, experiment)
+    faster, report = ratios(rows), published.tables()
 
     def line(row):
-        found, base = row["result"], times.get((row["system"], row["base"]))
-        full = found["system"]["matrix"] == FULL.systems[row["system"]]
-        known_steps = KNOWN_STEPS.get((row["system"], row["variant"]), "-") if full else "-"
+        found, key = row["result"], (row["system"], row["variant"])
+        theirs = {
+            f"report, {name}": as_ratio(
+                published.x_as_fast(report, experiment, row["variant"], row["system"], end)
+                if at_full_size(row)
+                else None
+            )
+            for end, name in (("cutoff", "cutoff"), ("fixed", "fixed steps"))
+        }
         return {
             "system": row["system"],
             "variant": row["variant"],
             "walks": f"{found['request']['histories']:,}",
-            "steps a walk": f"{found['steps_per_history']:,.1f}",
-            **({"known steps": known_steps} if experiment == "f" else {}),
+            "steps per walk": f"{found['steps_per_history']:,.1f}",
             "set-up, s": small(found["seconds"]["setup"]),
             "generator, s": small(found["seconds"]["generator"]),
             "walks, s": small(found["seconds"]["kernel"]),
-            "x as fast": f"{base / seconds(row):.2f}" if base and seconds(row) else "-",
-            "report: x as fast": REPORT_RATIOS.get((experiment, row["system"], row["variant"]), NOT_STATED),
+            "x as fast": as_ratio(faster[key]),
+            **theirs,
+        }
+
+    return table.table_of(list(map(line, rows)), ("system", "variant"))
+
+
+def answers_table(result, experiment):
+    """A row per variant: how good its answer is."""
+
+    def line(row):
+        found = row["result"]
+        known_steps = KNOWN_STEPS.get((row["system"], row["variant"]), "-") if at_full_size(row) else "-"
+        return {
+            "system": row["system"],
+            "variant": row["variant"],
+            "walks": f"{found['request']['histories']:,}",
+            **({"known steps": known_steps} if experiment == "f" else {}),
             "residual": small(found["residual"]),
-            "known": known_residual(row),
+            "report: residual": small(reported_residual(row)),
             "true error": small(found["error"]),
             "expected error": small(found["expected_error"]),
             **({"chi²/dof of draws 1, 2": f"{found['pair_chi_squared']:.1f}"} if experiment == "a" else {}),
         }
 
-    return table.table_of(list(map(line, rows)), ("system", "variant"))
+    return table.table_of([line(row) for row in measured_rows(result, experiment)], ("system", "variant"))
+
+
+def beside_table(result):
+    """Every ratio that both have: ours, and the report's with its set-up and, where that can be taken off, without."""
+    report, body = published.tables(), []
+    for experiment in filter(EXPERIMENT_LETTERS.__contains__, result["experiments"]):
+        rows = measured_rows(result, experiment)
+        faster = ratios(rows)
+        for row in rows:
+            system, variant = key = row["system"], row["variant"]
+            pairs = published.COUNTERPARTS.get((experiment, variant))
+            if not pairs or not at_full_size(row):
+                continue
+            asked = experiment, variant, system
+            totals = [published.x_as_fast(report, *asked, end) for end in ("cutoff", "fixed")]
+            body.append(
+                {
+                    "experiment": experiment,
+                    "system": system,
+                    "variant": variant,
+                    "x as fast": as_ratio(faster[key]),
+                    "report, cutoff": as_ratio(totals[0]),
+                    "report, fixed steps": as_ratio(totals[1]),
+                    "report, less set-up": as_ratio(published.less_set_up(report, *asked)),
+                    "its tables": "; ".join(f"{own} against {base}" for own, base in pairs.values()),
+                    "its finding": published.verdict(faster[key], published.comparable(report, *asked)),
+                }
+            )
+    if not body:
+        raise Failure("nothing here can be compared with the report: it takes an experiment of a to f at full size")
+    text = table.table_of(body, ("experiment", "system", "variant", "its tables", "its finding"))
+    return f"""{text}
+
+More than 1 is faster than the first way of doing it. The report's are ratios of total times, for 10,000,000 adjoint
+walks; with d, for 1,000 (2D) and 5 (1D) forward walks per entry. Its finding, in 2D by the ratio with the cutoff if it
+has one, in 1D by that less the time of 10,000 walks, nearly all set-up: *held*, on the same side of 1 as ours, or both
+within 5 % of it; *void*, only the report saw a difference; *new*, only we do; *reversed*, faster became slower."""
+
+
+def doubts_table():
+    """The report's printed ratios that do not follow from its printed times."""
+    body = [
+        {
+            "table": str(row.table),
+            "system": row.system,
+            "walks": f"{row.walks:,}",
+            "compared with table": str(row.base),
+            "ratio as printed": row.ratio,
+            "ratio of the times": f"{row.ms / base.ms:.3f}",
+            "remark": why or "-",
+        }
+        for row, base, why in published.doubts(published.tables())
+    ]
+    return f"""{table.table_of(body, ("system", "remark"))}
+
+Ratios of times, by those of the table compared with: less than 1 is faster. Only those that differ by more than two
+units of the last digit printed."""
 
 
 def puzzle_lines(result):
@@ -377,21 +466,33 @@ def remarks(result, experiment):
     return text
 
 
-def as_text(result, experiment):
-    made = {"puzzle": puzzle_table, "comparison": comparison_table}.get(experiment)
-    text = made(result) if made else experiment_table(result, experiment)
-    return f"{text}\n\n{remarks(result, experiment)}"
+def table_text(result, experiment, part=""):
+    """An experiment's table, or with `part` how good the answers are, and what has to be said about it."""
+    if part:
+        made = answers_table(result, experiment)
+    elif experiment in EXPERIMENT_LETTERS:
+        made = experiment_table(result, experiment)
+    else:
+        made = {"puzzle": puzzle_table, "comparison": comparison_table}[experiment](result)
+    return f"{made}\n\n{remarks(result, experiment)}"
 
 
-def markdown(folder, experiment):
-    """The README's table of an experiment from linear_solver.json in a folder of common/results, and what has to be
-    said about it."""
-    if experiment not in EXPERIMENTS:
-        raise Failure(f"linear_solver: there is no table '{experiment}'; there are {', '.join(EXPERIMENTS)}")
+def markdown(folder, experiment, part=""):
+    """A table of the README or of measured.md from linear_solver.json in a folder of common/results."""
+    if experiment == DOUBTS:
+        return doubts_table()
+    if experiment not in [*EXPERIMENTS, BESIDE]:
+        raise Failure(
+            f"{NAME}: there is no table '{experiment}'; there are {', '.join([*EXPERIMENTS, BESIDE, DOUBTS])}"
+        )
+    if part not in ("", "answers") or (part and experiment not in EXPERIMENT_LETTERS):
+        raise Failure(f"{NAME} {experiment}: there is no '{part}'; only {', '.join(EXPERIMENT_LETTERS)} have answers")
     result = read_result(folder / f"{NAME}.json", FORMAT)
+    if experiment == BESIDE:
+        return beside_table(result)
     if experiment not in result["experiments"]:
         raise Failure(f"{folder.name}/{NAME}.json has no experiment {experiment}")
-    return as_text(result, experiment)
+    return table_text(result, experiment, part)
 
 
 TABLES = {"linear_solver": markdown}
@@ -443,7 +544,12 @@ def main(arguments):
         raise Failure(f"{options.output} has no {NAME}.json")
     shown = [experiment for experiment in options.experiments if experiment in result["experiments"]]
     for experiment in shown:
-        print(f"## {experiment}: {EXPERIMENTS[experiment]}\n\n{as_text(result, experiment)}\n")
+        print(f"## {experiment}: {EXPERIMENTS[experiment]}\n\n{table_text(result, experiment)}\n")
+        if experiment in EXPERIMENT_LETTERS:
+            print(f"{answers_table(result, experiment)}\n")
+    if not result["quick"] and any(experiment in EXPERIMENT_LETTERS for experiment in shown):
+        print(f"## Beside the report's\n\n{beside_table(result)}\n")
+        print(f"## What in the report does not add up\n\n{doubts_table()}\n")
     if "puzzle" in shown:
         draw_or_say(draw, result, options.output / f"{NAME}.svg", asked=options.draw)
     return 0

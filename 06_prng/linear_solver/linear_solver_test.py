@@ -5,8 +5,11 @@ import json
 import unittest
 
 import linear_solver
-from stages import Failure
+import published
+from stages import ROOT, Failure
 from test.own_program import WithProgram
+
+H200 = ROOT / "common/results/h200"
 
 # Stands in for the program. A walk costs 1 us, half of that with --load ldg-p and a quarter with --layout structs. The
 # true error is 10 / sqrt(walks), and no less than 0.01 with consecutive seeds. It is called hundreds of times: hence -S,
@@ -65,7 +68,7 @@ class LinearSolver(WithProgram):
         return list(map(json.loads, super().calls()))
 
     def table(self, experiment):
-        lines = self.cells(linear_solver.markdown(self.output, experiment))
+        lines = self.cells(linear_solver.markdown(self.output, *experiment.split()))
         return {(line["system"], line["variant"]): line for line in lines}
 
     def test_all_experiments(self):
@@ -82,27 +85,46 @@ class LinearSolver(WithProgram):
         self.assertEqual(loads["1D", "ldg-p"]["x as fast"], "2.00")
         self.assertEqual(loads["2D", "ldg-w"]["x as fast"], "1.00")
         self.assertEqual(self.table("c")["2D", "structs"]["x as fast"], "4.00")
-        self.assertEqual(loads["1D", "plain"]["report: x as fast"], "not stated here")
+        self.assertEqual(loads["1D", "ldg-p"]["report, fixed steps"], "-")  # toy sizes stand beside nothing
         self.assertTrue(all(call["estimator"] == "expected" for call in self.calls()))
 
     def test_known_figures_stand_at_full_size_only(self):
         self.run_tool("--experiments", "a,f", quick=False)
-        found = self.table("a")
-        self.assertEqual(found["1D", "Philox"]["known"], "0.391")
-        self.assertEqual(found["1D", "XORWOW, consecutive seeds"]["known"], "0.408")
-        self.assertEqual(found["1D", "XORWOW, consecutive, 1 discarded"]["known"], "0.391")
-        self.assertEqual(found["2D", "XORWOW, consecutive seeds"]["known"], "0.12")
-        self.assertEqual(found["1D", "Philox, fewer walks"]["known"], "12.4")
-        self.assertEqual(found["1D", "XORWOW, random seeds"]["known"], "-")
-        steps = self.table("f")
+        found = self.table("a answers")
+        residuals = {variant: line["report: residual"] for (system, variant), line in found.items() if system == "1D"}
+        self.assertEqual(residuals["Philox"], "0.392")
+        self.assertEqual(residuals["XORWOW, consecutive seeds"], "0.408")
+        self.assertEqual(residuals["XORWOW, consecutive, 1 discarded"], "0.392")
+        self.assertEqual(residuals["Philox, fewer walks"], "12.4")
+        self.assertEqual(found["2D", "XORWOW, consecutive seeds"]["report: residual"], "0.120")
+        self.assertEqual(found["2D", "XORWOW, random seeds"]["report: residual"], "0.112")
+        self.assertEqual(self.table("a")["2D", "XORWOW, random seeds"]["report, fixed steps"], "1.55")
+        steps = self.table("f answers")
         self.assertEqual(steps["1D", "cutoff 1e-9"]["known steps"], "93")
         self.assertEqual(steps["2D", "10,000 steps"]["known steps"], "10,000")
         fixed = [call for call in self.calls() if call.get("max-steps") == "10000"]
         self.assertEqual({call["cutoff"] for call in fixed}, {"0"})
         self.output = self.folder / "toy"
         self.run_tool("--experiments", "a,f")
-        self.assertEqual({row["known"] for row in self.table("a").values()}, {"-"})
-        self.assertEqual({row["known steps"] for row in self.table("f").values()}, {"-"})
+        self.assertEqual({row["report: residual"] for row in self.table("a answers").values()}, {"-"})
+        self.assertEqual({row["known steps"] for row in self.table("f answers").values()}, {"-"})
+        with self.assertRaisesRegex(Failure, "at full size"):
+            linear_solver.markdown(self.output, "report")
+
+    def test_ours_beside_the_report(self):
+        text = self.run_tool("--experiments", "b,c", quick=False)
+        self.assertIn("## Beside the report's", text)
+        found = self.table("report")
+        self.assertEqual(len(found), 8)
+        row = found["2D", "ldg-p"]
+        # 27,686 by 26,344 ms, and 191,818 by 139,882: tables 11, 12, 4 and 5. The fake's ldg-p takes half the time.
+        ratios = [row[name] for name in ("x as fast", "report, cutoff", "report, fixed steps", "report, less set-up")]
+        self.assertEqual(ratios, ["2.00", "1.05", "1.37", "-"])
+        self.assertEqual((row["its tables"], row["its finding"]), ("12 against 11; 5 against 4", "held"))
+        self.assertEqual(found["2D", "ldg-all"]["its finding"], "void")
+        # (520,762 - 34,616) by (422,197 - 27,404): tables 10 and 20.
+        self.assertEqual(found["1D", "structs"]["report, less set-up"], "1.23")
+        self.assertIn("upside down", text)
 
     def test_puzzle(self):
         self.run_tool("--experiments", "puzzle", quick=False)
@@ -178,10 +200,118 @@ class LinearSolver(WithProgram):
         self.run_tool("--experiments", "c")
         with self.assertRaisesRegex(Failure, "no table 'z'"):
             linear_solver.markdown(self.output, "z")
+        with self.assertRaisesRegex(Failure, "there is no 'b'"):
+            linear_solver.markdown(self.output, "c", "b")
+        with self.assertRaisesRegex(Failure, "there is no 'answers'"):
+            linear_solver.markdown(self.output, "puzzle", "answers")
         with self.assertRaisesRegex(Failure, "has no experiment d"):
             linear_solver.markdown(self.output, "d")
         with self.assertRaises(FileNotFoundError):
             linear_solver.markdown(self.folder / "nowhere", "c")
+
+
+class Report(unittest.TestCase):
+    """What README.md and measured.md say about the report, from its numbers."""
+
+    def setUp(self):
+        self.report = published.tables()
+
+    def ms(self, number, system, walks=published.MANY):
+        return self.report[number][system, walks].ms
+
+    def test_all_tables_are_there(self):
+        self.assertEqual(sorted(self.report), list(range(1, 44)))
+        for number, table in self.report.items():
+            adjoint = {("2D", 10**7), ("1D", 10**4), ("1D", 10**7), ("SP_1", 10**7)}
+            forward = {("2D", 1000), ("1D", 5), ("SP_1", 200)}
+            self.assertEqual(set(table), forward if 22 <= number <= 31 or number >= 38 else adjoint, number)
+
+    def test_compared_tables_have_the_same_rows(self):
+        compared = [row for table in self.report.values() for row in table.values() if row.base]
+        self.assertGreater(len(compared), 100)
+        for row in compared:
+            self.assertIn(row.key, self.report[row.base])
+
+    def test_what_does_not_add_up(self):
+        found = [(row.table, row.system, row.ratio, why) for row, _, why in published.doubts(self.report)]
+        again = "the times are table 40's"
+        wanted = [
+            (9, "1D", "1.052", ""),
+            (25, "1D", "0.976", ""),
+            (29, "2D", "1.003", "upside down"),
+            (30, "SP_1", "0.598", ""),
+            (31, "2D", "1.041", "upside down"),
+            (32, "1D", "1.021", ""),
+            (32, "1D", "1.075", ""),
+            (41, "2D", "0.847", again),
+            (41, "1D", "0.834", again),
+            (41, "SP_1", "1.030", again),
+        ]
+        self.assertEqual(found, wanted)
+        self.assertEqual(published.repeated(self.report), {41: 40})
+        self.assertEqual([row.ratio for row in self.report[41].values()], [r.ratio for r in self.report[40].values()])
+        self.assertAlmostEqual(self.ms(31, "2D", 1000) / self.ms(27, "2D", 1000), 0.961, delta=0.001)
+        for walks, ratio in ((published.FEW, 1.043), (published.MANY, 1.107)):
+            self.assertAlmostEqual(self.ms(32, "1D", walks) / self.ms(4, "1D", walks), ratio, delta=0.001)
+        small = [
+            row.ms / base.ms / float(row.ratio) for row, base, _ in published.doubts(self.report) if row.table < 31
+        ]
+        self.assertTrue(all(abs(ratio - 1) < 0.03 for ratio in small))
+        slower = [self.ms(41, *key) / self.ms(27, *key) for key in self.report[41]]
+        self.assertAlmostEqual(min(slower), 1.3, delta=0.05)
+        self.assertAlmostEqual(max(slower), 17.4, delta=0.05)
+
+    def test_a_wrong_digit_is_found(self):
+        row = self.report[5]["2D", published.MANY]
+        base = self.report[4]["2D", published.MANY]
+        self.assertTrue(published.follows(row, base))
+        self.assertFalse(published.follows(published.Row(**vars(row) | {"ratio": "0.739"}), base))
+
+    def test_set_up_in_one_dimension(self):
+        numbers = [*range(11, 18), 19]
+        set_up = [self.ms(number, "1D", published.FEW) for number in numbers]
+        walks = [self.ms(number, "1D") - few for number, few in zip(numbers, set_up)]
+        self.assertEqual([f"{edge / 1e3:.1f}" for edge in (min(set_up), max(set_up))], ["35.1", "37.0"])
+        self.assertEqual([f"{edge / 1e3:.1f}" for edge in (min(walks), max(walks))], ["3.5", "5.6"])
+        fixed = [self.ms(number, "1D") - self.ms(number, "1D", published.FEW) for number in (*range(4, 11), 20)]
+        self.assertEqual([f"{edge / 1e3:.0f}" for edge in (min(fixed), max(fixed))], ["395", "512"])
+        seeding = [self.ms(1, system) - self.ms(2, system) for system in ("2D", "1D", "SP_1")]
+        self.assertEqual([f"{edge / 1e3:.0f}" for edge in (min(seeding), max(seeding))], ["107", "123"])
+
+    def test_verdicts(self):
+        cases = [(1.8, 1.2, "held"), (1.03, 0.98, "held"), (1.01, 1.8, "void"), (0.9, 1.01, "new")]
+        for ours, theirs, wanted in [*cases, (0.5, 1.2, "reversed"), (None, 1.2, "-"), (1.2, None, "-")]:
+            self.assertEqual(published.verdict(ours, theirs), wanted, (ours, theirs))
+
+    def test_no_table_is_wide(self):
+        asked = [[name] for name in (*linear_solver.EXPERIMENTS, "report", "doubts")]
+        for words in asked + [[name, "answers"] for name in linear_solver.EXPERIMENT_LETTERS]:
+            head = linear_solver.markdown(H200, *words).split("\n")[0]
+            self.assertLessEqual(head.count(" | ") + 1, 10, head)
+
+    def test_what_held_on_the_h200(self):
+        text = linear_solver.markdown(H200, "report")
+        found = {}
+        for line in text.split("\n\n")[0].splitlines()[2:]:
+            experiment, system, *_, verdict = line.strip("| ").split(" | ")
+            found.setdefault((experiment, system), set()).add(verdict)
+        self.assertEqual(
+            found,
+            {
+                ("a", "1D"): {"held"},
+                ("a", "2D"): {"void", "held"},  # seeding, batches
+                ("b", "1D"): {"held"},
+                ("b", "2D"): {"void"},
+                ("c", "1D"): {"held"},
+                ("c", "2D"): {"new"},
+                ("d", "1D"): {"-"},
+                ("d", "2D"): {"reversed"},
+                ("e", "1D"): {"reversed"},
+                ("e", "2D"): {"reversed"},
+                ("f", "1D"): {"held"},
+                ("f", "2D"): {"held"},
+            },
+        )
 
 
 if __name__ == "__main__":

@@ -73,7 +73,7 @@ Outcome walk(Walk& on_device, const Tables& tables, const Scaled& scaled, const 
   on_device(tables, scaled, request, device);
 
   request = options.request;
-  Progress progress(request.method == Method::forward ? "walks an entry" : "walks",
+  Progress progress(request.method == Method::forward ? "walks per entry" : "walks",
                     options.repetitions * request.histories);
   std::vector<Outcome> runs;
   request.progress = [&](std::int64_t histories) {

@@ -66,7 +66,7 @@ void declare(CommandLine& line, Options& options) {
   number("--batch", request.batch, "1|5", "Numbers of a stream made at a time (1).").check(whole_number(1, 5));
   declare_names("--load", request.load, "How the matrix is read");
   declare_names("--layout", request.layout, "H, P, W and columns apart, or entry by entry");
-  declare_names("--map", request.map, "Forward walks: a thread an entry, or a thread a walk");
+  declare_names("--map", request.map, "Forward walks: a thread per entry, or a thread per walk");
   number("--threads", request.threads, "T", "Threads of a block (256).").check(whole_number(1, 1024));
   number("--per-thread", request.per_thread, "K", "Walks of a thread, one after the other (1).")
       .check(whole_number(1, 1 << 20));

@@ -36,8 +36,9 @@ folder of common/results, such as h200 or h200/words, the next ones say what to 
                              counters.py --words writes it
     stencil                  stencil.json, as stencil.py writes it
     prng_fill, prng_count    the two tables of prng.json, as prng.py writes it
-    linear_solver a          an experiment of linear_solver.json, as linear_solver.py writes it: a to f, puzzle,
-                             comparison
+    linear_solver a          times of an experiment of linear_solver.json, as linear_solver.py writes it: a to f;
+                             "a answers": how good its answers are; puzzle, comparison; report: ours beside the
+                             published ones; doubts: what in these does not add up
     scaling 64 256           time and efficiency on every number of ranks at these L, or all, from
                              scaling.json (common/run --scaling)
     scaling_targets, scaling_weak  the targets; weak scaling; both from the same file

@@ -121,7 +121,7 @@ __global__ void __launch_bounds__(1024) adjoint(Task<Streams> task, Pointers... 
   task.count(steps);
 }
 
-/// Forward: a thread an entry, which nobody else adds to.
+/// Forward: a thread per entry, which nobody else adds to.
 template <class Matrix, class Streams, class... Pointers>
 __global__ void __launch_bounds__(1024) forward_by_entry(Task<Streams> task, Pointers... pointers) {
   const Matrix matrix{pointers...};

@@ -58,9 +58,9 @@ enum class Layout { arrays, structs };
 
 /// Who walks in the forward method.
 enum class Map {
-  entry,           ///< a thread an entry: walks all its histories
-  history_atomic,  ///< a thread a history: adds to x in memory at each step
-  history_reduced  ///< a block an entry, a thread a history: sums in a register, and one reduction a block
+  entry,           ///< a thread per entry: walks all its histories
+  history_atomic,  ///< a thread per history: adds to x in memory at each step
+  history_reduced  ///< a block per entry, a thread per history: sums in a register, one reduction per block
 };
 
 struct Request {

@@ -20,6 +20,11 @@ def texts():
     return [file for place in ("*", "common/**/*", "[0-9][0-9]_*/**/*") for file in sorted(ROOT.glob(f"{place}.md"))]
 
 
+def case_studies():
+    """Lessons within a stage, in the stages' form."""
+    return [file.parent for file in sorted(ROOT.glob("[0-9][0-9]_*/*/measured.md"))]
+
+
 def prose(text):
     """Without code, in which nothing is a link, and without comments, which nobody sees."""
     text = re.sub(r"^ {4,}.*$|^```.*?^```$", "", text, flags=re.MULTILINE | re.DOTALL)
@@ -82,7 +87,7 @@ class Links(unittest.TestCase):
 
     def test_programs_and_files_that_are_named_exist(self):
         wrong = []
-        for folder in stages.folders():
+        for folder in [*stages.folders(), *case_studies()]:
             for file in {*folder.glob("*.md")} - {folder / "exercises.md"}:  # where files are to be written
                 text = file.read_text()
                 for name in re.findall(r"(?:^|[ `])((?:common|\d\d_\w+)/[\w./]+\w)", text, re.MULTILINE):
@@ -92,17 +97,18 @@ class Links(unittest.TestCase):
 
 
 class Form(unittest.TestCase):
-    """Of the stages' READMEs."""
+    """Of the stages' READMEs, and of the case studies'."""
 
     def each(self, check):
-        for folder in stages.folders():
+        for folder in [*stages.folders(), *case_studies()]:
             with self.subTest(folder.name):
-                check((folder / "README.md").read_text(), folder.name)
+                check((folder / "README.md").read_text(), folder)
 
     def test_sections(self):
-        def check(text, name):
+        def check(text, folder):
             heads = re.findall(r"^## (.*)", text, re.MULTILINE)
-            wanted = [part for part in SECTIONS if part != "What changes" or name[:2] != stages.REFERENCE]
+            changes = folder in stages.folders() and folder.name[:2] != stages.REFERENCE
+            wanted = [part for part in SECTIONS if part != "What changes" or changes]
             self.assertEqual([part for head in heads for part in SECTIONS if head.startswith(part)], wanted)
 
         self.each(check)
@@ -112,13 +118,13 @@ class Form(unittest.TestCase):
             top = text.split("\n## ")[0]
             self.assertEqual(tuple(re.findall(r"^> \*\*(.*?)\*\*", top, re.MULTILINE)), BOX)
             self.assertIn("<!-- value: ", top)  # the figure to remember comes from the results
-            self.assertIn("(../common/GLOSSARY.md)", top)
+            self.assertRegex(top, r"\((\.\./)+common/GLOSSARY\.md\)")
 
         self.each(check)
 
     def test_no_line_begins_with_a_comment_within_a_paragraph(self):
         """It would end the paragraph."""
-        for folder in stages.folders():
+        for folder in [*stages.folders(), *case_studies()]:
             for file in folder.glob("*.md"):
                 self.assertNotRegex(file.read_text(), r"(?m)^[> ]*<!-- value", file.name)
 
@@ -126,12 +132,12 @@ class Form(unittest.TestCase):
         self.each(lambda text, _: self.assertLessEqual(len(text.split()), WORDS))
 
     def test_one_table_of_results_and_few_findings(self):
-        def check(text, name):
+        def check(text, folder):
             for headings in tables(text):
                 self.assertLessEqual(len(headings), COLUMNS, headings)
             measured = section(text, "Measured")
             self.assertEqual(measured.count("<!-- table: "), 1)
-            if (ROOT / name / "measured.md").exists():
+            if (folder / "measured.md").exists():
                 self.assertIn("(measured.md", measured)
             self.assertIn(len(re.findall(r"^\d\. \*\*", measured, re.MULTILINE)), range(1, FINDINGS + 1))
 
