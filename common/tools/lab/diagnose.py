@@ -210,8 +210,8 @@ def barrier_for(write, access, barriers, around):
                 "and nobody waits where that is false. All threads of every block must come to it"
             )
         return (
-            f"shared memory: the barrier in line {line} is in the loop of line {number}, and who leaves that earlier waits "
-            f"for nobody. Put a barrier behind the loop, to which all come"
+            f"shared memory: the barrier in line {line} is in the loop of line {number}, and who leaves that earlier "
+            "waits for nobody. Put a barrier behind the loop, to which all come"
         )
     loops = [number for kind, number in around.get(write, ()) if kind == "loop" and (kind, number) in common]
     if loops:  # so it is the way back
@@ -219,9 +219,7 @@ def barrier_for(write, access, barriers, around):
             f"shared memory: the barrier in line {line} keeps them apart once; "
             f"the loop in line {loops[-1]} needs another at its end"
         )
-    return (
-        f"shared memory: there is a barrier in line {line}, but not all threads come to it: does one return before it?"
-    )
+    return f"shared memory: not all threads come to the barrier in line {line}: does one return before it?"
 
 
 def memory(text, source):
@@ -329,9 +327,7 @@ def ended(run, source, doing):
     heap = re.search(r"^(free|malloc|realloc|munmap_chunk|corrupted|double free)\b.*$", run.stderr, re.M)
     if heap:
         reason = f"{doing} wrote beyond an array, into what the heap needs itself ({heap[0].strip()})"
-        step = (
-            "is the shared memory that the launch asks for as large as what the kernel uses, padding and halo included?"
-        )
+        step = "does the launch ask for all the shared memory that the kernel uses, padding and halo included?"
         return Finding(reason, f"{step} The part 'memory' names the line")
     how = f"signal {run.signal}" if run.signal else f"exit code {run.code}"
     last = (run.stderr.strip().splitlines() or [""])[-1][:200]
@@ -379,8 +375,8 @@ def where(message, trace, text=""):
     half_sweep = int((re.search(r"^half-sweep (\d+) \(", text, re.M) or [0, 1])[1])
     if lattice and half_sweep > 2:
         return (
-            "the first sweep is right: does every stream go on where it stopped, with one draw a site and replica taken, "
-            "and its state stored?"
+            "the first sweep is right: does every stream go on where it stopped, with one draw a site and replica "
+            "taken, and its state stored?"
         )
     if "of the other colour have changed" in text:
         return "a half-sweep updates the sites of one colour, and these are of the other: whose spin is written?"
@@ -396,7 +392,8 @@ def where(message, trace, text=""):
             return "red is right at first, blue is not: whose bond, whose neighbour does a blue site look at?"
         energies = wrong_energies(text)
         if energies:
-            return f"wrong only with {energies} of six bonds satisfied: put these numbers through the sums and the rule by hand"
+            step = f"wrong only with {energies} of six bonds satisfied"
+            return f"{step}: put these numbers through the sums and the rule by hand"
     size = re.search(r"\bn = (\d+)", trace)
     if size and 3 * count < of:
         n = int(size[1])

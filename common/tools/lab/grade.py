@@ -343,14 +343,11 @@ class Judge:
     def written_twice(self, found, ways):
         """Two threads write the same place. If nothing else races, and every run ends in the reference's state, whoever
         comes last, they write the same value: no mistake in CUDA, but work done twice."""
+        program = self.kit.program("races", self.task.stage, self.model)
         for case in cases.small(self.task, self.model):
-            expected = self.reference_hash(case)
+            expected, command = self.reference_hash(case), case.command(program, "--device", "cpu", "--json")
             for way in ways:
-                environ = way | {"TSAN_OPTIONS": "halt_on_error=0 exitcode=0"}
-                run = self.run(
-                    case.command(self.kit.program("races", self.task.stage, self.model), "--device", "cpu", "--json"),
-                    environ,
-                )
+                run = self.run(command, way | {"TSAN_OPTIONS": "halt_on_error=0 exitcode=0"})
                 races = diagnose.races(run.stderr, self.source)
                 other = next((race for race in races if not isinstance(race, diagnose.WrittenTwice)), None)
                 if other or run.code != 0 or run.timed_out or self.hash_in(run, f"the program ({case})") != expected:

@@ -655,7 +655,7 @@ class StudentsTerms(unittest.TestCase):
     def test_a_barrier_that_some_never_reach(self):
         source = self.kernel("tile[t] = a[t];", "__syncthreads();", "b[t] = tile[t + 1];")
         finding = self.said(RACE.format(2, "read", 4, "shared"), source=source)
-        self.assertIn("there is a barrier in line 3, but not all threads come to it", finding.next_step)
+        self.assertIn("not all threads come to the barrier in line 3", finding.next_step)
 
     def test_the_address_tells_which_memory(self):
         source = self.kernel("tile[t] = a[t];", "b[t] = tile[t + 1];")
