@@ -981,6 +981,47 @@ class Judging(unittest.TestCase):
         self.assertIn("wrote outside its folder", part.reason)
         self.assertTrue(judge.tampered)
 
+    def races(self, *reports, state="abc"):
+        """A program that has these races, and ends in a state."""
+        text = "".join(reports)
+        behaviour = f"""
+print({text!r}, file=sys.stderr)
+print(json.dumps(dict(hash={state!r})))
+sys.exit(66 if "halt_on_error=1" in os.environ["TSAN_OPTIONS"] else 0)"""
+        judge = self.judge(behaviour)
+        with unittest.mock.patch.multiple(
+            judge, make=unittest.mock.DEFAULT, reference_hash=unittest.mock.MagicMock(return_value="abc")
+        ):
+            return judge.judge("races")
+
+    def test_equal_values_written_twice_are_a_warning(self):
+        twice, read = RACE.format(2, "write", 2, "shared"), RACE.format(2, "read", 4, "shared")
+        part = self.races(twice)
+        self.assertTrue(part.passed, part.reason)
+        self.assertIn("a warning: line 2 (tile[i] = now[j];) writes where another thread overwrites", part.reason)
+        self.assertEqual(part.share, 1)
+        for wrong, reason in (
+            (self.races(twice, state="abd"), "a race: line 2"),  # the values differ
+            (self.races(twice, read), "with no barrier between"),  # somebody reads, too
+        ):
+            self.assertIs(wrong.passed, False)
+            self.assertIn(reason, wrong.reason)
+
+    def test_every_finding_has_a_command(self):
+        for behaviour in ("sys.exit(3)", "report(names[1:])", "os.kill(os.getpid(), 11)"):
+            command = self.judge(behaviour).judge("forward").command
+            self.assertRegex(command, r"^PSFLIP_SCHEDULE=forward \S+/program '--gtest_filter=")
+            self.assertNotIn("report-", command)
+
+    def test_a_command_can_be_pasted(self):
+        judge = self.judge("print('here', os.environ['PSFLIP_SCHEDULE'], sys.argv[1:]); sys.exit(3)")
+        case = cases.Case(("--size", "3"), ("--block", "2"))
+        with self.assertRaises(diagnose.Finding):
+            judge.hash("plain", case, {"PSFLIP_SCHEDULE": "shuffled:7"})
+        done = subprocess.run(judge.last, shell=True, cwd=judge.kit.folder.parent, capture_output=True, text=True)
+        self.assertEqual(done.returncode, 3)
+        self.assertEqual(done.stdout, "here shuffled:7 ['--size', '3', '--block', '2', '--device', 'cpu']\n")
+
     def test_hashes_are_compared_with_those_of_another_process(self):
         case = cases.Case(("--size", "3"))
         self.assertEqual(self.judge("print(json.dumps(dict(hash='abc')))").hash("plain", case, {}), "abc")
