@@ -37,6 +37,25 @@ constexpr int thread_widths[] = {8, 10, 12, 16, 32};
 constexpr int block_sides[] = {1, 2, 3, 4, 5};
 constexpr int steps_per_pass[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 64};
 
+/// Where spins are wrong, on at most 32 x 32 characters: "#" if one is among those that the character stands for.
+std::string map_of_wrong(const Lattice& found, const Lattice& expected) {
+  const std::int64_t n = found.size, most = 32, side = (n - 1) / most + 1, cells = (n - 1) / side + 1;
+  std::vector<std::string> rows(static_cast<std::size_t>(cells), std::string(static_cast<std::size_t>(cells), '.'));
+  for (std::size_t i = 0; i < found.spins.size(); ++i) {
+    const auto x = static_cast<std::int64_t>(i) % n, y = static_cast<std::int64_t>(i) / n;
+    if (found.spins[i] != expected.spins[i]) {
+      rows[static_cast<std::size_t>(y / side)][static_cast<std::size_t>(x / side)] = '#';
+    }
+  }
+  std::string text = "where, n = " + std::to_string(n) +
+                     (side == 1 ? ", a spin a character:\n"
+                                : ", " + std::to_string(side) + " x " + std::to_string(side) + " spins a character:\n");
+  for (const std::string& row : rows) {
+    text += "  | " + row + " |\n";
+  }
+  return text;
+}
+
 /// Says where the first wrong spin is: at an edge, in the padding's reach, at a tile's border?
 testing::AssertionResult same(const Lattice& found, const Lattice& expected) {
   if (found == expected) {
@@ -56,7 +75,8 @@ testing::AssertionResult same(const Lattice& found, const Lattice& expected) {
   return testing::AssertionFailure() << wrong << " of " << found.spins.size()
                                      << " spins are wrong, the first at x = " << first % found.size
                                      << ", y = " << first / found.size << ": " << int{found.spins[first]}
-                                     << " instead of " << int{expected.spins[first]};
+                                     << " instead of " << int{expected.spins[first]} << '\n'
+                                     << map_of_wrong(found, expected);
 }
 
 /// The reference from a start on. All launches are compared with the same states, each computed once.

@@ -1,11 +1,17 @@
 #include "spin_glass/test/engine_test.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <initializer_list>
 #include <iterator>
 #include <optional>
+#include <random>
 #include <set>
+#include <span>
+#include <sstream>
+
+#include "random/streams.hpp"
 
 namespace psflip::spin_glass {
 
@@ -45,6 +51,101 @@ testing::AssertionResult same(const State& found, const State& expected) {
                                      << ((x + y + z) % 2 == 0 ? "red" : "blue") << " site x = " << x << ", y = " << y
                                      << ", z = " << z << ": " << int{found.spins[first]} << " instead of "
                                      << int{expected.spins[first]};
+}
+
+namespace {
+
+/// Draw number n of a site's stream, where the standard library has the generator.
+std::optional<std::uint32_t> draw_of(const Problem& problem, std::int64_t sample, std::int64_t site, std::int64_t n) {
+  const std::uint64_t seed = stream_seed(problem.seed, static_cast<std::uint64_t>(sample / problem.samples_per_stream),
+                                         static_cast<std::uint64_t>(site));
+  if (problem.generator == Generator::minstd) {
+    std::minstd_rand0 stream(static_cast<std::uint32_t>(1 + seed % 0x7ffffffe));
+    stream.discard(static_cast<unsigned long long>(n));
+    return static_cast<std::uint32_t>(stream()) - 1;
+  }
+  if (problem.generator == Generator::mt19937) {
+    std::mt19937 stream(static_cast<std::uint32_t>(seed));
+    stream.discard(static_cast<unsigned long long>(n));
+    return static_cast<std::uint32_t>(stream());
+  }
+  return {};
+}
+
+struct Bond {
+  std::string to;
+  int spin, coupling;
+};
+
+/// The six bonds of a site of one lattice.
+std::vector<Bond> bonds_of(std::int64_t size, std::span<const Spin> spins, const std::vector<Coupling>& couplings,
+                           std::int64_t site) {
+  const std::int64_t steps[] = {1, size, size * size};
+  std::vector<Bond> bonds;
+  for (std::size_t d = 0; d < 3; ++d) {
+    const std::int64_t at = site / steps[d] % size;
+    for (const int sign : {1, -1}) {
+      const std::int64_t other = site + ((at + sign + size) % size - at) * steps[d];
+      const std::size_t owner = static_cast<std::size_t>(sign > 0 ? site : other);
+      bonds.push_back({std::string(sign > 0 ? "+" : "-") + "xyz" [d], int { spins[static_cast<std::size_t>(other)] },
+                       int{couplings[3 * owner + d]}});
+    }
+  }
+  return bonds;
+}
+
+}  // namespace
+
+std::string first_mistake(const Problem& problem, std::int64_t half_sweep, const State& before, const State& found,
+                          const State& expected) {
+  const std::int64_t size = problem.size, sites = size * size * size;
+  const auto colour_of = [size](std::int64_t site) { return (site + site / size + site / (size * size)) % 2; };
+  const auto colour = (half_sweep - 1) % 2;
+  std::array<std::int64_t, 7> wrong{}, all{};  // by the number of satisfied bonds
+  std::int64_t untouchable = 0;                // of the other colour
+  std::string first;
+  for (std::int64_t sample = 0; sample < problem.samples; ++sample) {
+    const std::vector<Coupling> couplings = sample_couplings(problem, sample);
+    for (std::int64_t replica = 0; replica < problem.replicas; ++replica) {
+      const auto then = before.of(sample, replica), is = found.of(sample, replica),
+                 right = expected.of(sample, replica);
+      for (std::int64_t site = 0; site < sites; ++site) {
+        const auto s = static_cast<std::size_t>(site);
+        if (colour_of(site) != colour) {
+          untouchable += is[s] != right[s];
+          continue;
+        }
+        const std::vector<Bond> bonds = bonds_of(size, then, couplings, site);
+        const auto satisfied =
+            std::ranges::count_if(bonds, [&](const Bond& b) { return b.coupling * b.spin == then[s]; });
+        ++all[static_cast<std::size_t>(satisfied)];
+        if (is[s] == right[s]) continue;
+        ++wrong[static_cast<std::size_t>(satisfied)];
+        if (!first.empty()) continue;
+
+        std::ostringstream text;
+        text << "the first: sample " << sample << ", replica " << replica << ", x = " << site % size
+             << ", y = " << site / size % size << ", z = " << site / (size * size) << ", spin " << int{then[s]} << '\n';
+        for (const Bond& b : bonds)
+          text << "  " << b.to << ": neighbour " << b.spin << ", bond " << b.coupling
+               << (b.coupling * b.spin == then[s] ? ", satisfied\n" : "\n");
+        const auto n = (half_sweep - 1) / 2 * problem.replicas + replica;
+        text << "  " << satisfied << " satisfied, a flip costs " << 4 * satisfied - 12;
+        if (satisfied > 3) text << ", threshold " << thresholds(problem.beta, problem.generator).of[6 - satisfied];
+        text << "; draw number " << n;
+        if (const auto draw = draw_of(problem, sample, site, n)) text << " is " << *draw;
+        text << (right[s] == then[s] ? ": it stays\n" : ": it flips\n");
+        first = text.str();
+      }
+    }
+  }
+  std::ostringstream text;
+  text << "half-sweep " << half_sweep << " (" << (colour == 0 ? "red" : "blue") << ") is the first that is wrong\n"
+       << first << "wrong of all, by satisfied bonds:";
+  for (std::size_t n = 0; n < all.size(); ++n) text << "  " << n << ": " << wrong[n] << " of " << all[n];
+  text << '\n';
+  if (untouchable > 0) text << untouchable << " spins of the other colour have changed\n";
+  return text.str();
 }
 
 bool chooses_only(const Launch& launch, const std::vector<std::string>& fields) {

@@ -51,6 +51,10 @@ std::string describe(const Launch& launch);
 
 /// Says where the first wrong spin is: at an edge, in one colour, in later samples or replicas only?
 testing::AssertionResult same(const State& found, const State& expected);
+/// What happened at the first wrong site: an engine had the reference's spins `before` half-sweep number `half_sweep`
+/// (from 1 on), and has `found` in place of `expected` after it. Neighbours, bonds, draw; and which sites are wrong.
+std::string first_mistake(const Problem& problem, std::int64_t half_sweep, const State& before, const State& found,
+                          const State& expected);
 
 /// Ranks of MPI, as Open MPI's mpirun says, among which an engine may divide the lattice.
 int ranks();

@@ -49,9 +49,25 @@ class EngineAgainstReference : public Engine {
       for (std::size_t i = 0; i < half_sweeps.size(); ++i) {
         simulation->advance(half_sweeps[i]);
         done += half_sweeps[i];
-        ASSERT_TRUE(same(simulation->state(), expected[i])) << "after " << done << " half-sweeps";
+        ASSERT_TRUE(same(simulation->state(), expected[i])) << "after " << done << " half-sweeps\n"
+                                                            << mistake(problem, launch, done);
       }
     }
+  }
+
+  /// What goes wrong first in so many half-sweeps, each looked at.
+  std::string mistake(const Problem& problem, const Launch& launch, std::int64_t half_sweeps) const {
+    if (ranks() > 1) return {};  // all would have to take part
+    const auto reference = reference::make_simulation(problem, {});
+    const auto simulation = make(problem, launch);
+    for (std::int64_t number = 1; number <= half_sweeps; ++number) {
+      const State before = reference->state();
+      reference->advance(1);
+      simulation->advance(1);
+      const State found = simulation->state(), expected = reference->state();
+      if (!(found == expected)) return first_mistake(problem, number, before, found, expected);
+    }
+    return "not so if every half-sweep is looked at";
   }
 
   const std::vector<std::int64_t> few_ = {0, 1, 1, 2, 2};  ///< to the start, half a sweep, 1, 2 and 3 sweeps

@@ -9,7 +9,7 @@ from lab import cases
 from lab.course import as_toml, files_of
 from lab.gates import limits_in_words
 from lab.hints import as_details, exercises_in, hints_in, without_hints
-from lab.regions import starter
+from lab.regions import starter, without_references
 from models import REFERENCE_FOLDER
 from stages import Failure, models_of, without_answers
 
@@ -120,6 +120,7 @@ def handout(task, root, present, hints):
                 f"You are stuck? `common/tools/hint {task.stage[:2]}.{task.exercise}` shows three hints, one by one.\n"
             )
     text, pictures = without_dead_links("\n".join([*parts, text.lstrip("\n")]), task.stage, root, present)
+    text = without_references(text)
     return re.sub(r"^<!-- .* -->\n", "", text, flags=re.MULTILINE), pictures
 
 

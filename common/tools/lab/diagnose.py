@@ -3,6 +3,8 @@
 import re
 from dataclasses import dataclass
 
+from lab.sandbox import MOST_OUTPUT
+
 FRAME = re.compile(
     r"^ +#\d+ (?P<call>.+?) (?:/\S*/)?(?:rewritten|tree)/(?P<file>[^\s:]+?\.(?:cu|cuh|hpp))(?:\.cpp)?:(?P<line>\d+)",
     re.M,
@@ -18,6 +20,12 @@ class Finding(Exception):
 
     reason: str
     next_step: str = ""
+    command: str = ""  # shows it again; the one that was run last, if none is given
+    picture: str = ""  # of where it is wrong
+
+
+class WrittenTwice(Finding):
+    """Two threads write the same place, and nobody reads it before the next barrier."""
 
 
 class Source:
@@ -34,11 +42,17 @@ class Source:
         return f"line {number}{name}" + (f" ({text})" if text else "")
 
     def barriers(self, file):
-        return [
-            n
-            for n, line in enumerate(self.lines.get(file, []), 1)
-            if re.search(r"__syncthreads|__syncwarp|\.sync\(|\.wait\(", line.split("//")[0])
-        ]
+        """{line: what it calls}"""
+        call = re.compile(r"__syncthreads|__syncwarp|\.sync\(|\.wait\(")
+        found = {n: call.search(line.split("//")[0]) for n, line in enumerate(self.lines.get(file, []), 1)}
+        return {n: match[0] for n, match in found.items() if match}
+
+    def around(self, file):
+        """{line: the statements that it stands in, outermost first, each ("if" or "loop", its line)}"""
+        try:
+            return enclosing("\n".join(line.split("//")[0] for line in self.lines.get(file, [])))
+        except IndexError:  # macros may hide a brace
+            return {}
 
     def own_frame(self, stack):
         """The innermost frame of a stack that lies in the student's files."""
@@ -52,6 +66,66 @@ class Source:
         call = re.compile(rf"(^|::|\s)({kernels})(<[^(]*)?(\(|$)")
         own = [frame for frame in FRAME.finditer(stack) if frame["file"] in self.lines and call.search(frame["call"])]
         return int(own[-1]["line"]) if own else None  # the outermost: a lambda of the kernel has its name, too
+
+
+def enclosing(code):
+    """Of each line of C++ the conditions and loops that it stands in, outermost first: [("if" or "loop", line), ...]"""
+    kinds = {"if": "if", "else": "if", "switch": "if", "for": "loop", "while": "loop", "do": "loop"}
+    code = re.sub(r"/\*.*?\*/", lambda match: "\n" * match[0].count("\n"), code, flags=re.DOTALL)
+    code = re.sub(r"^[ \t]*#.*$", "", code, flags=re.MULTILINE)
+    words = [
+        (match[0], code.count("\n", 0, match.start()) + 1)
+        for match in re.finditer(r'"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])\'|\w+|\S', code)
+    ]
+    words.append(("", 0))
+    found = {}
+
+    def note(i, within):
+        line = words[i][1]
+        if len(within) > len(found.get(line, ())):
+            found[line] = within
+
+    def parentheses(i, within):
+        depth = 0
+        while True:
+            depth += {"(": 1, ")": -1}.get(words[i][0], 0)
+            note(i, within)
+            i += 1
+            if depth == 0:
+                return i
+
+    def statement(i, within):
+        """Returns where the next one begins."""
+        word, line = words[i]
+        if word == "{":
+            return block(i, within)
+        if word in kinds:
+            inside = (*within, (kinds[word], line))
+            i += 1
+            if words[i][0] == "constexpr":
+                i += 1
+            if words[i][0] == "(":
+                i = parentheses(i, within)
+            return statement(i, inside)
+        while words[i][0] not in (";", "}", ""):
+            note(i, within)
+            i = block(i, within) if words[i][0] == "{" else i + 1
+            if words[i - 1][0] == "}" and words[i][0] not in (";", ")", ",", "("):
+                return i
+        return i + 1 if words[i][0] == ";" else i
+
+    def block(i, within):
+        i += 1
+        while words[i][0] != "}":
+            if not words[i][0]:
+                raise IndexError
+            i = statement(i, within)
+        return i + 1
+
+    i = 0
+    while words[i][0]:
+        i = max(statement(i, ()), i + 1)
+    return found
 
 
 def compiler(text, source):
@@ -97,27 +171,55 @@ def race(text, source):
         reason = f"a race: {here} writes where another thread {verb} at the same line"
     else:
         reason = f"a race: {here} writes what another thread {verb} at {there}, with no barrier between"
+    where = re.search(r"^the race is in (\w+) memory", report.split("WARNING: ThreadSanitizer", 2)[1], re.M)
     if other == "writes":
-        return Finding(reason, "two threads own the same place: is an index swapped, or a row of the tile too short?")
-    shared = re.search(r"^  Location is (global|heap block.*\n(.*\n){0,9}?.*launch_kernel)", report, re.M)
-    if not shared:
+        step = "two threads own the same place: is an index swapped, or a row of the tile too short?"
+        return WrittenTwice(reason, step)
+    if where and where[1] != "shared":
         step = "device memory: no barrier keeps blocks apart. Write to another array than the one that is read"
         return Finding(reason, step)
-    return Finding(reason, barrier_for(write_in, access_in, source.barriers(write["file"])))
+    file = write["file"]
+    return Finding(reason, barrier_for(write_in, access_in, source.barriers(file), source.around(file)))
 
 
-def barrier_for(write, access, barriers):
-    """Where a barrier would have to stand in a kernel that writes shared memory in one line, and uses it in another."""
+def races(text, source):
+    """All races of a run that went on after the first."""
+    begin = "WARNING: ThreadSanitizer: data race"
+    return [race(begin + report, source) for report in text.split(begin)[1:]]
+
+
+def barrier_for(write, access, barriers, around):
+    """Where a barrier would have to stand in a kernel that writes shared memory in one line, and uses it in another.
+    `barriers`: {line: what it calls}; `around`: {line: what it stands in}"""
     if not write or not access or write == access:
         return "shared memory: a __syncthreads() has to stand between the two; in a loop, one in every turn"
     first, last = sorted((write, access))
     step = f"shared memory: a __syncthreads() has to stand between line {first} and line {last}"
     between = [line for line in barriers if first < line < last]
-    if between:  # so it is the way back, in a loop
-        step = f"shared memory: the barrier in line {between[0]} keeps them apart once; a loop needs another at its end"
-    elif access < write:
-        step += ": all must have read before one overwrites"
-    return step
+    if not between:
+        return step + (": all must have read before one overwrites" if access < write else "")
+    line = between[0]
+    common = set(around.get(write, ())) & set(around.get(access, ()))
+    own = [outer for outer in around.get(line, ()) if outer not in common]
+    if barriers[line] == "__syncwarp":
+        return f"shared memory: line {line} waits for a warp, 32 threads; the block needs a __syncthreads() there"
+    for kind, number in own:
+        if kind == "if":
+            return (
+                f"shared memory: the barrier in line {line} stands under the condition in line {number}, "
+                "and nobody waits where that is false. All threads of every block must come to it"
+            )
+        return (
+            f"shared memory: the barrier in line {line} is in the loop of line {number}, and who leaves that earlier "
+            "waits for nobody. Put a barrier behind the loop, to which all come"
+        )
+    loops = [number for kind, number in around.get(write, ()) if kind == "loop" and (kind, number) in common]
+    if loops:  # so it is the way back
+        return (
+            f"shared memory: the barrier in line {line} keeps them apart once; "
+            f"the loop in line {loops[-1]} needs another at its end"
+        )
+    return f"shared memory: not all threads come to the barrier in line {line}: does one return before it?"
 
 
 def memory(text, source):
@@ -134,7 +236,16 @@ def memory(text, source):
         return Finding(f"{where}: {ub['what']}", step)
     if not asan:
         return None
+    if asan["kind"] == "SEGV" or asan["kind"] in SIGNALS:
+        return crashed(asan["kind"], text[asan.start() :], source)
     kinds = {
+        "attempting": "what was freed already, or is no array",
+        "double-free": "what was freed already",
+        "stack-use-after-scope": "a local variable that is gone",
+        "stack-use-after-return": "a local variable that is gone",
+        "stack-buffer-underflow": "before a local array",
+        "dynamic-stack-buffer-overflow": "beyond a local array",
+        "stack-overflow": "more than a thread has for local variables: is there a recursion without end?",
         "heap-buffer-overflow": "beyond the end of an array in device memory",
         "heap-use-after-free": "an array that was freed",
         "use-after-poison": "beyond an array, in device memory or in the block's shared memory",
@@ -150,13 +261,42 @@ def memory(text, source):
     return Finding(f"{where} {does}{size} {kinds.get(asan['kind'], asan['kind'])}", step)
 
 
+SIGNALS = {
+    "FPE": "divides an integer by zero",
+    "BUS": "touches an address that does not exist",
+    "ILL": "ends in a trap",
+}
+
+
+def crashed(kind, text, source):
+    """What a sanitizer says of a program that a signal ended."""
+    frame = source.own_frame(text)
+    where = source.place(frame["file"], frame["line"]) if frame else "the program"
+    if kind in SIGNALS:
+        return Finding(f"{where} {SIGNALS[kind]}", "for which thread, and with which values?")
+    address = int((re.search(r"unknown address 0x([0-9a-f]+)", text) or ["", "1000"])[1], 16)
+    does = {"READ": "reads", "WRITE": "writes"}
+    access = re.search(r"caused by a (READ|WRITE)", text)
+    verb = does[access[1]] if access else "touches"
+    if address < 4096:
+        reason = f"{where} {verb} through a null pointer"
+        return Finding(reason, "which pointer was never set? Is it one of the kernel's arguments?")
+    reason = f"{where} {verb} far outside every array"
+    return Finding(reason, "which index is far too large, negative, or was never set? Or did a product overflow?")
+
+
 def ended(run, source, doing):
     """Why a program did not end as it should; None if it did, with code 0 or the 1 of a failed test."""
     if run.timed_out:
         step = "is there a loop without end, in the kernel or around it?"
         return Finding(f"{doing} did not end within {run.seconds:.0f} s", step)
+    if run.signal == "SIGXFSZ":
+        reason = f"{doing} printed more than {MOST_OUTPUT >> 20} MB, and was ended"
+        return Finding(reason, "take your own output out: a printf in a kernel is done by every thread")
     if "WARNING: ThreadSanitizer: data race" in run.stderr:
         return race(run.stderr, source)
+    if crash := re.search(r"ERROR: ThreadSanitizer: (?P<kind>[\w-]+)", run.stderr):
+        return crashed(crash["kind"], run.stderr[crash.start() :], source)
     if "AddressSanitizer:" in run.stderr or ": runtime error: " in run.stderr:
         return memory(run.stderr, source)
     places = [source.place(match["file"], match["line"]) for match in PLACE.finditer(run.stderr)]
@@ -184,6 +324,11 @@ def ended(run, source, doing):
     if "terminate called" in run.stderr or "what():" in run.stderr:
         what = re.search(r"what\(\): +(.+)", run.stderr)
         return Finding(f"{doing} ended with an exception: {what[1] if what else 'of unknown kind'}")
+    heap = re.search(r"^(free|malloc|realloc|munmap_chunk|corrupted|double free)\b.*$", run.stderr, re.M)
+    if heap:
+        reason = f"{doing} wrote beyond an array, into what the heap needs itself ({heap[0].strip()})"
+        step = "does the launch ask for all the shared memory that the kernel uses, padding and halo included?"
+        return Finding(reason, f"{step} The part 'memory' names the line")
     how = f"signal {run.signal}" if run.signal else f"exit code {run.code}"
     last = (run.stderr.strip().splitlines() or [""])[-1][:200]
     return Finding(f"{doing} ended by {how}" + (f": {last}" if last else ""), "the part 'memory' may name the line")
@@ -196,17 +341,45 @@ def wrong_bits(failures):
     if not wrong:
         lines = [line.strip() for line in text.splitlines() if line.strip()]
         return Finding("; ".join(lines[1:4] or lines)[:400])
-    traces = re.findall(r"^\S*test\.cpp:\d+: (.+)$", text[wrong.end() :], re.M)[:2]
-    trace = "; ".join(re.sub(r"(, |^)[a-z ]+ left to the stage", "", line).removeprefix(", ") for line in traces[::-1])
-    return Finding(wrong[1] + (f" ({trace})" if trace else ""), where(wrong[1], trace))
+    trace = trace_of(text, wrong)
+    picture = picture_of(text)
+    if not re.search(r"sample \d+, replica", wrong[1]):
+        # Of all lattices that are wrong, the largest whose spins have a character each.
+        pictures = {pair[0]: picture_of(pair[0]) for pair in found if pair[1]}
+        clear = {one: of for one, of in pictures.items() if "a spin a character" in of}
+        shown = max(clear or pictures, key=lambda one: len(pictures[one]))
+        picture = pictures[shown].replace("where,", f"where ({trace_of(shown)}),") if pictures[shown] else ""
+    return Finding(wrong[1] + (f" ({trace})" if trace else ""), where(wrong[1], trace, text), picture=picture)
 
 
-def where(message, trace):
+def trace_of(text, wrong=None):
+    """Which problem and launch a failure is of."""
+    traces = re.findall(r"^\S*test\.cpp:\d+: (.+)$", text[wrong.end() if wrong else 0 :], re.M)[:2]
+    return "; ".join(re.sub(r"(, |^)[a-z ]+ left to the stage", "", line).removeprefix(", ") for line in traces[::-1])
+
+
+def picture_of(text):
+    """The map that a test of the 2D model draws, or what one of the 3D model says of the first wrong site."""
+    found = re.search(
+        r"^where, n = .*\n(  \| .*\n)+|^half-sweep \d+ \(.*\n(.+\n)*?wrong of all, .*\n(.* have changed\n)?", text, re.M
+    )
+    return found[0].rstrip() if found else ""
+
+
+def where(message, trace, text=""):
     """A hint from where the first wrong spin is, and how many there are."""
     count, of, x, y = map(int, re.search(r"(\d+) of (\d+) .* x = (\d+), y = (\d+)", message).groups())
     if count == of:
         return "no spin is right: is anything written at all, and with the right sign?"
     lattice = re.search(r"sample (\d+), replica (\d+), at the (red|blue)", message)
+    half_sweep = int((re.search(r"^half-sweep (\d+) \(", text, re.M) or [0, 1])[1])
+    if lattice and half_sweep > 2:
+        return (
+            "the first sweep is right: does every stream go on where it stopped, with one draw a site and replica "
+            "taken, and its state stored?"
+        )
+    if "of the other colour have changed" in text:
+        return "a half-sweep updates the sites of one colour, and these are of the other: whose spin is written?"
     if lattice and 20 * count < of:
         return "few are wrong: does the rule compare like the reference (<, <=, which threshold), at the edges, too?"
     if lattice:
@@ -217,6 +390,10 @@ def where(message, trace):
             return "sample 0 is right: do couplings, streams and spins of other samples begin where they should?"
         if colour == "blue":
             return "red is right at first, blue is not: whose bond, whose neighbour does a blue site look at?"
+        energies = wrong_energies(text)
+        if energies:
+            step = f"wrong only with {energies} of six bonds satisfied"
+            return f"{step}: put these numbers through the sums and the rule by hand"
     size = re.search(r"\bn = (\d+)", trace)
     if size and 3 * count < of:
         n = int(size[1])
@@ -224,6 +401,18 @@ def where(message, trace):
             return "few are wrong, the first at an edge: is the neighbour beyond it the spin on the other side?"
         return "few are wrong: look at the borders of tiles and blocks, and at sizes that no block divides"
     return "many are wrong: work out by hand what thread (0, 0) of block (0, 0) reads and writes, then the next one"
+
+
+def wrong_energies(text):
+    """'4 or 5': the numbers of satisfied bonds at which sites are wrong, if others are right."""
+    line = re.search(r"^wrong of all, by satisfied bonds:(.*)$", text, re.M)
+    counts = [
+        (n, int(wrong), int(all)) for n, wrong, all in re.findall(r"(\d): (\d+) of (\d+)", line[1] if line else "")
+    ]
+    wrong = [n for n, bad, _ in counts if bad]
+    if not wrong or not any(every and not bad for _, bad, every in counts):
+        return ""
+    return " or ".join([", ".join(wrong[:-1]), wrong[-1]] if wrong[1:] else wrong)
 
 
 def compute_sanitizer(run, source, tool):

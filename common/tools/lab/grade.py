@@ -8,12 +8,15 @@ reference's, whose hashes are compared here.
 """
 
 import json
+import os
 import random
 import re
 import secrets
+import shlex
 import shutil
 import subprocess
 import tempfile
+import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -21,7 +24,7 @@ from lab import cases, diagnose, gates, sandbox, symbols
 from lab.course import WEIGHTS, Task
 from lab.diagnose import Finding, Source
 from models import REFERENCE_FOLDER
-from stages import ROOT, gpu_is_visible, progress
+from stages import OPEN_MPI, ROOT, gpu_is_visible, progress
 
 # What is judged, in this order. The last three need a GPU.
 PARTS = (
@@ -43,6 +46,7 @@ SPARED = ("Physics", "VeryManySamples", "VeryLarge", "ObservesAsTheHostDoes")  #
 FULL_SPEED, LEAST_SPEED = 0.8, 0.5  # of the reference's: full points, and passed at all
 FEW_UPDATES, LEAST_SECONDS = 10, 1.0  # of a timed run, and how much longer one with many must take
 BUILD_SECONDS = 900
+REPORTS = ("--gtest_output=json:report-", "--json")  # options by which a program writes what the checker reads
 TOOLS = ("memcheck", "racecheck", "synccheck")  # of compute-sanitizer
 
 
@@ -55,6 +59,9 @@ class Part:
     points: float = 0  # at most
     score: float = 0
     share: float = 1  # of the points, if passed
+    command: str = ""  # shows again what is wrong
+    picture: str = ""  # of where it is wrong
+    seconds: float | None = None  # that judging it took, building included
 
 
 @dataclass
@@ -96,9 +103,9 @@ def grade_update(stage, update, *, kit, only=PARTS, seconds=60):
     return grade(Task(stage), {f"{stage}/update.cu": Path(update).read_bytes()}, kit=kit, only=only, seconds=seconds)
 
 
-def grade(task, files, *, kit, only=PARTS, seconds=60, weights=WEIGHTS, watched=()):
+def grade(task, files, *, kit, only=PARTS, seconds=60, weights=WEIGHTS, watched=(), tell=lambda part: None):
     """The same for any task. `files`: {name relative to psFlip's root: content}, those of files_of(task). `watched`:
-    folders in which nothing may change meanwhile."""
+    folders in which nothing may change meanwhile. `tell` is called with each part as soon as it is judged."""
     judge = Judge(task, files, kit, seconds, watched)
     result = Result(task)
     blocked = ""
@@ -109,20 +116,24 @@ def grade(task, files, *, kit, only=PARTS, seconds=60, weights=WEIGHTS, watched=
             continue  # it is wanted where something is asked of it, or by name
         if blocked:
             result.parts.append(Part(name, False, f"not judged: {blocked}"))
+            tell(result.parts[-1])
             continue
         progress(f"{task.name}: {name} ..." + (" (the first call takes minutes)" if name == "build" else ""))
+        start = time.monotonic()
         part = judge.judge(name)
+        part.seconds = time.monotonic() - start
         if part.passed is False and name in ("reversed", "shuffled"):
             if any(other.name == "forward" and other.passed for other in result.parts):
                 part.next_step = "right forward, so the result depends on the order of the threads: see 'races'"
         result.parts.append(part)
+        progress("")
+        tell(part)
         if judge.tampered:
             blocked = "the code wrote outside its folder"
         elif name == "build" and not part.passed:
             blocked = "there is no program"
         elif judge.hung and not part.passed:
             blocked = f"'{name}' did not end"
-    progress("")
     share_out(result, weights)
     if judge.tampered:
         for part in result.parts:
@@ -157,14 +168,17 @@ class Judge:
         self.source = Source(files)
         self.watched = (kit.tree, *watched)
         self.tampered = self.hung = False
+        self.last = ""  # the command that was run last
 
     def judge(self, name):
+        self.last = f"./check {self.task.stage[:2]} --only {name}"
         try:
             in_order = name in SCHEDULES
             said = self.tests("plain", "cpu", {"PSFLIP_SCHEDULE": name}) if in_order else getattr(self, name)()
             return said if isinstance(said, Part) else Part(name, True, said)
         except Finding as finding:
-            return Part(name, False, finding.reason, finding.next_step)
+            command = finding.command or self.last
+            return Part(name, False, finding.reason, finding.next_step, command=command, picture=finding.picture)
         except Tampering as error:
             self.tampered = True
             reason = f"the code wrote outside its folder: {error}"
@@ -187,6 +201,8 @@ class Judge:
         if run.timed_out:
             raise Finding(f"compiling it takes more than {BUILD_SECONDS} s", "fewer templates, less unrolling")
         if run.code != 0:
+            folder = str(self.kit.folder / build).removeprefix(f"{self.kit.folder.parent}/")
+            self.last = shlex.join(["ninja", "-C", folder, *(targets or self.kit.targets(build, self.task.stage))])
             raise diagnose.compiler(run.stdout + run.stderr, self.source)
 
     def refuse_tricks(self, build):
@@ -202,7 +218,17 @@ class Judge:
 
     # ---- running
 
+    def shown(self, command, environ):
+        """A command that can be pasted in the assignment. Only reports that the checker reads are left out of it."""
+        root = f"{self.kit.folder.parent}/"
+        kept = [str(part).removeprefix(root) for part in command if not str(part).startswith(REPORTS)]
+        settings = {name: value for name, value in (environ or {}).items() if name != "PSFLIP_COUNTERS"}
+        if command[0] == "mpirun" and os.geteuid() == 0:
+            settings |= {name: value for name, value in OPEN_MPI.items() if "ROOT" in name}
+        return " ".join([f"{name}={shlex.quote(value)}" for name, value in settings.items()] + [shlex.join(kept)])
+
     def run(self, command, environ=None, wanted=()):
+        self.last = self.shown(command, environ)
         before = sandbox.snapshot(*self.watched)
         run = sandbox.run(command, seconds=self.seconds, environ=environ, wanted=wanted)
         after = sandbox.snapshot(*self.watched)
@@ -244,7 +270,9 @@ class Judge:
             name, test = min(failed.items(), key=rank)
             finding = diagnose.wrong_bits([failure["failure"] for failure in test["failures"]])
             short = name.split(".")[-1].split("/")[0]
-            raise Finding(f"{len(failed)} of {len(expected)} tests fail; {short}: {finding.reason}", finding.next_step)
+            finding.reason = f"{len(failed)} of {len(expected)} tests fail; {short}: {finding.reason}"
+            finding.command = self.shown([*ranks, program, f"--gtest_filter={name}"], environ)
+            raise finding
         missing = [name for name in expected if done.get(name, {}).get("result") != "COMPLETED"]
         if missing or run.code != 0:
             raise Finding(
@@ -264,12 +292,14 @@ class Judge:
             if found == expected:
                 continue
             reason = f"{case}: the final state is {found}, the reference has {expected} (order of threads: {schedule})"
+            command = self.last
             if self.hash("plain", case, {"PSFLIP_SCHEDULE": schedule}) == expected:
                 raise Finding(
                     reason + "; right only if every stream is done at once",
                     "what uses a result must wait for it: an event, or a synchronisation",
+                    command,
                 )
-            raise Finding(reason, f"{self.model} with these options shows it again")
+            raise Finding(reason, "which part of this is new: the size, the launch, the order of threads?", command)
         return f"{len(drawn)} problems drawn for this call end in the states of the reference"
 
     def hash(self, build, case, environ):
@@ -305,7 +335,26 @@ class Judge:
         ways = [
             {"TSAN_OPTIONS": "halt_on_error=1", "PSFLIP_CPU_WORKERS": "4", "PSFLIP_SCHEDULE": order} for order in ORDERS
         ]
-        return self.under_sanitizer("races", "no thread reads or overwrites what another writes", ways)
+        try:
+            return self.under_sanitizer("races", "no thread reads or overwrites what another writes", ways)
+        except diagnose.WrittenTwice as found:
+            return self.written_twice(found, ways)
+
+    def written_twice(self, found, ways):
+        """Two threads write the same place. If nothing else races, and every run ends in the reference's state, whoever
+        comes last, they write the same value: no mistake in CUDA, but work done twice."""
+        program = self.kit.program("races", self.task.stage, self.model)
+        for case in cases.small(self.task, self.model):
+            expected, command = self.reference_hash(case), case.command(program, "--device", "cpu", "--json")
+            for way in ways:
+                run = self.run(command, way | {"TSAN_OPTIONS": "halt_on_error=0 exitcode=0"})
+                races = diagnose.races(run.stderr, self.source)
+                other = next((race for race in races if not isinstance(race, diagnose.WrittenTwice)), None)
+                if other or run.code != 0 or run.timed_out or self.hash_in(run, f"the program ({case})") != expected:
+                    raise other or found
+        reason = found.reason.replace("a race:", "a warning:") + "; the value is the same, whoever comes last"
+        step = "no points are lost; but let one thread alone write it, and save the others the work"
+        return Part("races", True, reason, step, command=found.command)
 
     def memory(self):
         ways = [{"ASAN_OPTIONS": "detect_leaks=0"}]
@@ -425,7 +474,7 @@ class Judge:
                         case = cases.with_updates(problem, self.model, number)
                         raise Finding(
                             f"the timed program ({case}) ends in the state {found}, the reference in {hashes[number]}",
-                            f"{self.model} with these options and --device gpu shows it again",
+                            "does the kernel do all of the work, at this size, too?",
                         )
         few, many = ([min(seconds[program, number]) for program in programs] for number in numbers)
         return [max(1e-9, b - a) / updates / cases.spins(problem) * 1e12 for a, b in zip(few, many)]

@@ -12,7 +12,7 @@ from lab import cases, sandbox
 from lab.assignment import copy_sources, model_of, sources_of, update_file
 from lab.course import stages_in
 from models import REFERENCE_FOLDER, WITH_RANKS
-from stages import Failure
+from stages import Failure, progress
 
 # Builds for the CPU path. What a sanitizer looks at is compiled without optimisation: sooner done, and exact lines.
 CPU = ["-DPSFLIP_CUDA=OFF"]
@@ -99,7 +99,7 @@ class Kit:
         inputs = self.ninja(build, "-t", "inputs", *self.targets(build, stage)).stdout.split()
         theirs = {output for output, source in self.commands(build) if source in self.places(build, files)}
         objects = [name for name in inputs if name.endswith(".o") and name not in theirs]
-        done = self.ninja(build, "-k", "0", *objects, *self.targets(build, stage)[2:])
+        done = self.ninja_shown(f"{stage}: psFlip's part", build, "-k", "0", *objects, *self.targets(build, stage)[2:])
         if done.returncode != 0 and not any(name in done.stdout for name in files):
             error = re.search(r"^\S+: (fatal )?error: .*$", done.stdout, re.MULTILINE)
             reason = error[0] if error else done.stdout.strip()[-300:]
@@ -108,6 +108,16 @@ class Kit:
 
     def ninja(self, build, *options):
         return subprocess.run(["ninja", "-C", self.folder / build, *options], capture_output=True, text=True)
+
+    def ninja_shown(self, what, build, *options):
+        """The same, and on a terminal the line of progress says how far it is: [n/m]."""
+        command, lines = ["ninja", "-C", self.folder / build, *options], []
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
+            for line in process.stdout:
+                lines.append(line)
+                if step := re.match(r"\[\d+/\d+\]", line):
+                    progress(f"{what}, {build} {step[0]}")
+        return subprocess.CompletedProcess(command, process.returncode, "".join(lines), "")
 
     def build(self, build, stage, seconds, targets=()):
         """Builds a stage's programs, or these targets, with the files that were put. Returns the sandbox's Run."""

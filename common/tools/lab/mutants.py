@@ -6,6 +6,7 @@ stage's update.cu:
     Mistake  what the student did, in a student's words
     Part     the part of the grader's result that must fail; its reason is what the student reads
     Reason   a regular expression for that reason; what it matches goes into the table
+    Next     a regular expression for what the student is told to do next; may be left out
     Names    a piece of a line of the wrong update.cu, whose number the reason must give; left out, or more than one
     Seconds  the most that one run may take, if others than the checker's 60
 A patch that no longer fits its update.cu is an error: so mutants cannot drift away from the solution.
@@ -32,7 +33,7 @@ FOLDER = "common/lab/mutants"
 GUIDE = "common/lab/INSTRUCTOR.md"
 TABLE = re.compile(r"(<!-- mutants -->\n).*?(<!-- end mutants -->)", re.DOTALL)
 KEYS = ("Stage", "Mistake", "Part", "Reason")  # one line each
-OPTIONAL = ("Names", "Seconds")
+OPTIONAL = ("Next", "Names", "Seconds")
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,7 @@ class Mutant:
     mistake: str
     part: str
     reason: str
+    next_step: str  # empty: any
     names: tuple[str, ...]
     seconds: float
     patch: Path
@@ -65,13 +67,16 @@ def read_mutant(path):
     stage, mistake, part, reason = (values[key][0] for key in KEYS)
     expect((ROOT / stage / "update.cu").is_file(), f"Stage: there is no {stage}/update.cu")
     expect(part in PARTS, f"Part: {part} is none of {', '.join(PARTS)}")
-    try:
-        re.compile(reason)
-    except re.error as error:
-        expect(False, f"Reason: {error}")
+    expect(len(values["Next"]) < 2, "it takes one line 'Next: ...' at most")
+    next_step = "".join(values["Next"])
+    for key, rule in (("Reason", reason), ("Next", next_step)):
+        try:
+            re.compile(rule)
+        except re.error as error:
+            expect(False, f"{key}: {error}")
     seconds = values["Seconds"] or ["60"]
     expect(len(seconds) == 1 and seconds[0].isdecimal(), f"Seconds: {seconds[-1]} is no whole number, or one too many")
-    return Mutant(path.stem, stage, mistake, part, reason, tuple(values["Names"]), int(seconds[0]), path)
+    return Mutant(path.stem, stage, mistake, part, reason, next_step, tuple(values["Names"]), int(seconds[0]), path)
 
 
 def read_mutants():
@@ -115,6 +120,8 @@ def try_mutant(mutant, kit):
         found = re.search(mutant.reason, part.reason)
         if not found:
             return Verdict(mutant.name, f"{mutant.part} fails, but not with /{mutant.reason}/: {part.reason}")
+        if not re.search(mutant.next_step, part.next_step):
+            return Verdict(mutant.name, f"{mutant.part} is not followed by /{mutant.next_step}/: {part.next_step}")
         for piece in mutant.names:
             lines = lines_with(piece, update)
             if not lines:

@@ -66,3 +66,16 @@ def starter(text, name="update.cu"):
         return text
     before, region, after = parts
     return before + without_bodies(region, name) + after
+
+
+# What a stage's page has beside it and a student's copy has not: other exercises, what was measured, the stages before.
+ELSEWHERE = r"[Ee]xercises?\s+\d|measured\.md|counters\s+of\s+stages?"
+WITHIN = r"(?:[^.?:\n]|\n(?!\n)|\.(?=\w))*"  # a sentence
+SENTENCE = re.compile(rf"\s(?=[A-Z]){WITHIN}?(?:{ELSEWHERE}){WITHIN}[.?]")
+
+
+def without_references(text):
+    """A stage's page or an exercise without what it says of exercises and files that an assignment does not have."""
+    text = re.sub(rf"\s\([^()]*(?:{ELSEWHERE})[^()]*\)", "", text)
+    text = re.sub(r":\s+exercise\s+\d+\.", ".", text)
+    return SENTENCE.sub("", text)

@@ -9,19 +9,23 @@ def number(value):
     return f"{value:.1f}".removesuffix(".0")
 
 
-def text(results):
-    """The report of all tasks, without colour, at most 100 columns wide."""
-    lines = []
-    for result in results:
-        head = f"{result.task.name}: {'passed' if result.passed else 'not passed'}"
-        lines.append(f"{head}, {number(result.score)} of {number(result.points)} points")
-        for part in result.parts:
-            lead = f"  {part.name:<10}{WORDS[part.passed]:<7}"
-            lines += textwrap.wrap(part.reason, 100, initial_indent=lead, subsequent_indent=" " * 19)
-            if part.next_step:
-                lines += textwrap.wrap(part.next_step, 100, initial_indent=" " * 19 + "-> ", subsequent_indent=" " * 22)
-        lines.append("")
+def part_text(part):
+    """A part as soon as it is judged, without colour, at most 100 columns wide but for what is to be pasted."""
+    seconds = "" if part.seconds is None else f"{part.seconds:.0f} s"
+    lead, indent = f"  {part.name:<10}{WORDS[part.passed]:<6}{seconds:>5}  ", " " * 25
+    lines = textwrap.wrap(part.reason, 100, initial_indent=lead, subsequent_indent=indent)
+    lines += [indent + line for line in part.picture.splitlines()]
+    if part.next_step:
+        lines += textwrap.wrap(part.next_step, 100, initial_indent=f"{indent}-> ", subsequent_indent=f"{indent}   ")
+    if part.command:
+        lines.append(f"    $ {part.command}")
     return "\n".join(lines)
+
+
+def verdict(result):
+    """What a task's parts come to."""
+    said = "passed" if result.passed else "not passed"
+    return f"{result.task.name}: {said}, {number(result.score)} of {number(result.points)} points\n"
 
 
 def gradescope(results, seconds):
@@ -33,7 +37,9 @@ def gradescope(results, seconds):
             "max_score": round(part.points, 3),
             "status": "failed" if part.passed is False else "passed",
             "output": (f"not judged here: {part.reason}" if part.passed is None else part.reason)
-            + (f"\nNext: {part.next_step}" if part.next_step else ""),
+            + (f"\n{part.picture}" if part.picture else "")
+            + (f"\nNext: {part.next_step}" if part.next_step else "")
+            + (f"\nShows it again: {part.command}" if part.command else ""),
         }
         for result in results
         for part in result.parts

@@ -19,7 +19,7 @@ from lab import cases, diagnose, gates, kit, results, sandbox, symbols
 from lab.assignment import make_assignment
 from lab.course import MARK, WEIGHTS, Course, Task, as_toml, files_of, read_course, stage_called, stages_in
 from lab.grade import PARTS, Judge, Part, Result, expected_tests, grade, share_out
-from lab.regions import split, starter, without_bodies
+from lab.regions import split, starter, without_bodies, without_references
 from results import read_result, select
 from stages import ANSWERS, ROOT, Failure, without_answers
 
@@ -274,6 +274,30 @@ class Assignments(unittest.TestCase):
             self.assertEqual(lines & set(given.splitlines()), set())
             self.assertEqual(list(out.rglob("measured.md")), [])
 
+    def test_texts_speak_of_nothing_that_is_not_there(self):
+        elsewhere = re.compile(r"[Ee]xercises?\s+\d|counters\s+of\s+stages?|\bscroll|measured\.md")
+        path = re.compile(r"(?<![\w/.])(?:common|\d\d_[a-z]\w*)/[\w./-]*\w")
+        for task in [Task(stage) for stage in STAGES] + EXERCISES:
+            with self.subTest(task):
+                out = self.make(task)
+                for file in (out / "README.md", out / task.stage / "README.md"):
+                    text = file.read_text().replace(task.name, "")
+                    self.assertEqual(elsewhere.findall(text), [], file)
+                    missing = [name for name in path.findall(text) if not (out / name).exists()]
+                    # Programs lie in build/, where the path begins with that.
+                    self.assertEqual(missing, [], file)
+
+    def test_references_are_taken_out_by_the_sentence(self):
+        for text, kept in (
+            ("It looks right. Exercise 1 removes it.\nb", "It looks right.\nb"),
+            ("a row (exercise 1). The bits", "a row. The bits"),
+            ("Why? (You have seen the counters of stages\n   01 and 02.)\n3. b", "Why?\n3. b"),
+            ("shows it at once: exercise 1.\nb", "shows it at once.\nb"),
+            ("One. Five more are in measured.md.\n\nb", "One.\n\nb"),
+            ("One: 1.5 ms. Two.", "One: 1.5 ms. Two."),
+        ):
+            self.assertEqual(without_references(text), kept)
+
     def test_an_exercise_comes_with_its_text(self):
         text = (self.make(Task("02_blocked", 2)) / "02_blocked/README.md").read_text()
         self.assertIn("## Your task: A column instead of a square", text)
@@ -510,13 +534,12 @@ SUMMARY: ThreadSanitizer: data race
         self.assertIn("a __syncthreads() has to stand between line 2 and line 4", finding.next_step)
 
     def test_a_race_in_device_memory_has_no_barrier(self):
-        finding = self.race("  Location is heap block of size 9 at 0x7 allocated by main thread:\n    #0 cudaMalloc\n")
+        finding = self.race("the race is in device memory\n")
         self.assertIn("no barrier keeps blocks apart", finding.next_step)
 
     def test_where_a_barrier_belongs(self):
-        self.assertIn("between line 2 and line 4: all must have read", diagnose.barrier_for(4, 2, []))
-        self.assertIn("the barrier in line 3 keeps them apart once", diagnose.barrier_for(2, 4, [3]))
-        self.assertIn("in every turn", diagnose.barrier_for(2, 2, []))
+        self.assertIn("between line 2 and line 4: all must have read", diagnose.barrier_for(4, 2, {}, {}))
+        self.assertIn("in every turn", diagnose.barrier_for(2, 2, {}, {}))
 
     def test_an_index_that_is_too_large(self):
         finding = ended("""/k/tree/03_shared_memory/update.cu:2:11: runtime error: index 128 out of bounds
@@ -577,6 +600,150 @@ Google Test trace:
         self.assertIn("edge", finding.next_step)
 
 
+RACE = """WARNING: ThreadSanitizer: data race (pid=1)
+  Write of size 4 at 0x7f by thread T3:
+    #0 update<int, 3> /k/tree/03_shared_memory/update.cu:{} (majority+0x1)
+
+  Previous {} of size 4 at 0x7f by thread T2:
+    #0 update<int, 3> /k/tree/03_shared_memory/update.cu:{} (majority+0x3)
+
+SUMMARY: ThreadSanitizer: data race
+the race is in {} memory
+"""
+
+
+class StudentsTerms(unittest.TestCase):
+    """What is said of mistakes that were once explained wrongly."""
+
+    def kernel(self, *lines):
+        text = "\n".join(["__global__ void update(int* a) {", *lines, "}"])
+        return diagnose.Source({"03_shared_memory/update.cu": text.encode()})
+
+    def said(self, stderr, code=66, source=None):
+        run = sandbox.Run(code, False, 5.0, "", stderr, {})
+        return diagnose.ended(run, source or diagnose.Source(FILES), "the test")
+
+    def test_a_barrier_in_a_loop_that_not_all_go_through(self):
+        source = self.kernel(
+            "for (int i = t; i < n; i += 64) {", "tile[i] = a[i];", "__syncthreads();", "}", "b[t] = tile[t + 1];"
+        )
+        finding = self.said(RACE.format(3, "read", 6, "shared"), source=source)
+        self.assertIn("the barrier in line 4 is in the loop of line 2", finding.next_step)
+        self.assertIn("Put a barrier behind the loop", finding.next_step)
+
+    def test_a_barrier_under_a_condition(self):
+        for lines in (
+            ("if (blockDim.x > 32)", "__syncthreads();"),
+            ("if (blockDim.x > 32) {", "__syncthreads(); }"),
+            ("if constexpr (b > 1) { a[0] = 1; } else", "__syncthreads();"),
+        ):
+            source = self.kernel("tile[t] = a[t];", *lines, "b[t] = tile[t + 1];")
+            finding = self.said(RACE.format(2, "read", 5, "shared"), source=source)
+            self.assertIn("the barrier in line 4 stands under the condition in line 3", finding.next_step)
+
+    def test_a_barrier_once_in_a_loop(self):
+        source = self.kernel(
+            "for (;;) {", "tile[t] = a[t];", "/* if ( */", "__syncthreads();", "b[t] = tile[t + 1];", "}"
+        )
+        finding = self.said(RACE.format(3, "read", 6, "shared"), source=source)
+        self.assertIn("keeps them apart once; the loop in line 2 needs another at its end", finding.next_step)
+
+    def test_a_barrier_for_a_warp(self):
+        source = self.kernel("tile[t] = a[t];", "__syncwarp();", "b[t] = tile[t + 1];")
+        finding = self.said(RACE.format(2, "read", 4, "shared"), source=source)
+        self.assertIn("line 3 waits for a warp", finding.next_step)
+
+    def test_a_barrier_that_some_never_reach(self):
+        source = self.kernel("tile[t] = a[t];", "__syncthreads();", "b[t] = tile[t + 1];")
+        finding = self.said(RACE.format(2, "read", 4, "shared"), source=source)
+        self.assertIn("not all threads come to the barrier in line 3", finding.next_step)
+
+    def test_the_address_tells_which_memory(self):
+        source = self.kernel("tile[t] = a[t];", "b[t] = tile[t + 1];")
+        self.assertIn("__syncthreads()", self.said(RACE.format(2, "read", 3, "shared"), source=source).next_step)
+        self.assertIn("to another array", self.said(RACE.format(2, "read", 3, "device"), source=source).next_step)
+
+    def test_written_twice(self):
+        found = diagnose.races(
+            RACE.format(2, "write", 2, "shared") + RACE.format(2, "read", 4, "shared"), self.kernel()
+        )
+        self.assertEqual([type(race) for race in found], [diagnose.WrittenTwice, diagnose.Finding])
+
+    def test_ends_by_a_signal(self):
+        frame = "    #0 0x5 in update /k/memory/rewritten/03_shared_memory/update.cu.cpp:2\n"
+        asan = "==1==ERROR: AddressSanitizer: {} on unknown address {} (pc 0x1)\n==1==The signal is caused by a {} memory access.\n"
+        line = r"line 2 \(tile\[i\] = now\[j\];\) "
+        for stderr, reason in (
+            (asan.format("SEGV", "0x7fff12345678", "WRITE") + frame, line + "writes far outside every array"),
+            (asan.format("SEGV", "0x000000000008", "READ") + frame, line + "reads through a null pointer"),
+            (asan.format("FPE", "0x000012345678", "READ") + frame, line + "divides an integer by zero"),
+            (
+                asan.format("SEGV", "0x7fff12345678", "READ").replace("Address", "Thread") + frame,
+                line + "reads far outside every array",
+            ),
+            ("free(): invalid next size (normal)\n", "wrote beyond an array, into what the heap needs itself"),
+            ("corrupted size vs. prev_size\n", "wrote beyond an array, into what the heap needs itself"),
+        ):
+            with self.subTest(stderr):
+                finding = self.said(stderr)
+                self.assertRegex(finding.reason, reason)
+                self.assertNotIn("SEGV", finding.reason)
+
+    def test_too_much_output(self):
+        run = sandbox.run(
+            [
+                sys.executable,
+                "-c",
+                "import signal; signal.signal(signal.SIGXFSZ, signal.SIG_DFL)\nwhile 1: print('x' * 10**6)",
+            ],
+            seconds=20,
+        )
+        self.assertIn("printed more than 64 MB", diagnose.ended(run, diagnose.Source(FILES), "the test").reason)
+
+    def test_a_map_of_the_wrong_spins(self):
+        failure = """test.cpp:1
+Value of: same(a, b)
+  Actual: false ({} of 9 spins are wrong, the first at x = 2, y = 0: 1 instead of -1
+where, n = {}, a spin a character:
+  | {} |
+  | ... |
+)
+Expected: true
+Google Test trace:
+/k/tree/common/majority/test.cpp:9: n = {}, storage int8
+"""
+        found = diagnose.wrong_bits([failure.format(1, 2, "#.", 2), failure.format(3, 3, "..#", 3)])
+        self.assertTrue(
+            found.reason.startswith("1 of 9 spins are wrong, the first at x = 2, y = 0: 1 instead of -1 (n = 2")
+        )
+        self.assertEqual(found.picture, "where (n = 3, storage int8), n = 3, a spin a character:\n  | ..# |\n  | ... |")
+
+    SITE = """test.cpp:1
+Value of: same(a, b)
+  Actual: false (9 of 99 spins are wrong, the first in sample 0, replica 0, at the red site x = 0, y = 0, z = 0: 1 instead of -1)
+Expected: true
+after {0} half-sweeps
+half-sweep {0} (red) is the first that is wrong
+the first: sample 0, replica 0, x = 0, y = 0, z = 0, spin 1
+  +x: neighbour 1, bond -1
+wrong of all, by satisfied bonds:  0: 0 of 3  1: 0 of 9  2: 0 of 0  3: 0 of 4  4: 2 of 8  5: 7 of 9  6: 0 of 0
+"""
+
+    def test_the_first_wrong_site(self):
+        found = diagnose.wrong_bits([self.SITE.format(1)])
+        self.assertIn("wrong only with 4 or 5 of six bonds satisfied", found.next_step)
+        self.assertIn("  +x: neighbour 1, bond -1\nwrong of all", found.picture)
+
+    def test_streams_show_themselves_in_the_second_sweep(self):
+        self.assertIn("with one draw a site", diagnose.wrong_bits([self.SITE.format(3)]).next_step)
+        blue = self.SITE.format(3).replace("red site", "blue site")
+        self.assertIn("with one draw a site", diagnose.wrong_bits([blue]).next_step)
+
+    def test_the_other_colour(self):
+        found = diagnose.wrong_bits([self.SITE.format(1) + "7 spins of the other colour have changed\n"])
+        self.assertIn("these are of the other", found.next_step)
+
+
 class Points(unittest.TestCase):
     def result(self, **failed):
         parts = [Part(name, failed.get(name, True), "so it is") for name in PARTS]
@@ -618,10 +785,12 @@ class Points(unittest.TestCase):
     def test_reports(self):
         result = self.result(races=False, speed=None)
         result.part("races").next_step = "a barrier"
-        text = results.text([result])
-        self.assertRegex(text, r"^03_shared_memory: not passed, [\d.]+ of 20 points\n")
-        self.assertIn("races     FAILS", text)
-        self.assertIn("-> a barrier", text)
+        result.part("races").command = "PSFLIP_SCHEDULE=forward " + 50 * "x/y "
+        result.part("races").seconds = 12.4
+        self.assertRegex(results.verdict(result), r"^03_shared_memory: not passed, [\d.]+ of 20 points\n")
+        text = results.part_text(result.part("races"))
+        self.assertRegex(text, r"\A  races     FAILS  12 s  so it is\n +-> a barrier\n    \$ PSFLIP_SCHEDULE=forward ")
+        self.assertEqual(text.count("\n"), 2)  # what is to be pasted is one line
         report = json.loads(json.dumps(results.gradescope([result], 1.4)))
         self.assertAlmostEqual(report["score"], sum(test["score"] for test in report["tests"]), 1)
         self.assertAlmostEqual(sum(test["max_score"] for test in report["tests"]), 20, 1)
@@ -812,6 +981,47 @@ class Judging(unittest.TestCase):
         self.assertIs(part.passed, False)
         self.assertIn("wrote outside its folder", part.reason)
         self.assertTrue(judge.tampered)
+
+    def races(self, *reports, state="abc"):
+        """A program that has these races, and ends in a state."""
+        text = "".join(reports)
+        behaviour = f"""
+print({text!r}, file=sys.stderr)
+print(json.dumps(dict(hash={state!r})))
+sys.exit(66 if "halt_on_error=1" in os.environ["TSAN_OPTIONS"] else 0)"""
+        judge = self.judge(behaviour)
+        with unittest.mock.patch.multiple(
+            judge, make=unittest.mock.DEFAULT, reference_hash=unittest.mock.MagicMock(return_value="abc")
+        ):
+            return judge.judge("races")
+
+    def test_equal_values_written_twice_are_a_warning(self):
+        twice, read = RACE.format(2, "write", 2, "shared"), RACE.format(2, "read", 4, "shared")
+        part = self.races(twice)
+        self.assertTrue(part.passed, part.reason)
+        self.assertIn("a warning: line 2 (tile[i] = now[j];) writes where another thread overwrites", part.reason)
+        self.assertEqual(part.share, 1)
+        for wrong, reason in (
+            (self.races(twice, state="abd"), "a race: line 2"),  # the values differ
+            (self.races(twice, read), "with no barrier between"),  # somebody reads, too
+        ):
+            self.assertIs(wrong.passed, False)
+            self.assertIn(reason, wrong.reason)
+
+    def test_every_finding_has_a_command(self):
+        for behaviour in ("sys.exit(3)", "report(names[1:])", "os.kill(os.getpid(), 11)"):
+            command = self.judge(behaviour).judge("forward").command
+            self.assertRegex(command, r"^PSFLIP_SCHEDULE=forward \S+/program '--gtest_filter=")
+            self.assertNotIn("report-", command)
+
+    def test_a_command_can_be_pasted(self):
+        judge = self.judge("print('here', os.environ['PSFLIP_SCHEDULE'], sys.argv[1:]); sys.exit(3)")
+        case = cases.Case(("--size", "3"), ("--block", "2"))
+        with self.assertRaises(diagnose.Finding):
+            judge.hash("plain", case, {"PSFLIP_SCHEDULE": "shuffled:7"})
+        done = subprocess.run(judge.last, shell=True, cwd=judge.kit.folder.parent, capture_output=True, text=True)
+        self.assertEqual(done.returncode, 3)
+        self.assertEqual(done.stdout, "here shuffled:7 ['--size', '3', '--block', '2', '--device', 'cpu']\n")
 
     def test_hashes_are_compared_with_those_of_another_process(self):
         case = cases.Case(("--size", "3"))

@@ -78,6 +78,8 @@ class Patches(WithPatch):
             (HEAD.replace("races", "luck"), "Part: luck is none of build, forward"),
             (HEAD.replace("03_shared", "13_shared"), "Stage: there is no 13_shared_memory/update.cu"),
             (HEAD.replace("a race", "a (race"), "Reason: missing"),
+            (HEAD + "Next: (\n", "Next: missing"),
+            (HEAD + "Next: a\nNext: b\n", "it takes one line 'Next: ...' at most"),
             (HEAD + "Seconds: soon\n", "Seconds: soon is no whole number"),
         ):
             with self.assertRaisesRegex(Failure, "^some.patch: " + re.escape(message)):
@@ -104,6 +106,8 @@ class Verdicts(WithPatch):
             (False, "a race: line 11 writes", "races does not name line 1, '// Stage 03: wrong'"),
         ):
             self.assertIn(problem, self.verdict(passed, reason).problem)
+        followed = WRONG.replace("Names:", "Next: a barrier\nNames:", 1)
+        self.assertIn("is not followed by /a barrier/", self.verdict(False, "a race: line 1", followed).problem)
         nowhere = self.verdict(False, "a race", HEAD.replace("__sync", "x") + DIFF)
         self.assertIn("no line of the wrong update.cu has 'xthreads'", nowhere.problem)
 

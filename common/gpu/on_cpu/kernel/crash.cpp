@@ -3,9 +3,12 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
+#include <functional>
 #include <memory>
+#include <span>
 
 #include "block.hpp"
 #include "runtime/memory.hpp"
@@ -57,3 +60,24 @@ void use_crash_stack() {
 }
 
 }  // namespace cuda_on_cpu
+
+#ifdef CUDA_ON_CPU_TSAN
+extern "C" int __tsan_get_report_mop(void* report, unsigned long index, int* thread, void** address, int* size,
+                                     int* write, int* atomic, void** trace, unsigned long trace_size);
+
+/// ThreadSanitizer calls this after each report, on the thread that it is about. It knows heap and threads, but not
+/// what they mean in CUDA: which memory the address belongs to is added here.
+extern "C" void __tsan_on_report(void* report) {
+  int thread = 0, size = 0, write = 0, atomic = 0;
+  void *address = nullptr, *trace = nullptr;
+  if (__tsan_get_report_mop(report, 0, &thread, &address, &size, &write, &atomic, &trace, 1) == 0) return;
+  const auto holds = [address](std::span<const std::byte> memory) {
+    return std::less_equal<>{}(memory.data(), address) && std::less<>{}(address, memory.data() + memory.size());
+  };
+  const cuda_on_cpu::Block* block = cuda_on_cpu::running_block;
+  const bool shared =
+      block != nullptr && (holds(block->dynamic_shared_memory()) || holds(block->thread_local_memory()));
+  const bool device = !shared && cuda_on_cpu::offset_in_array(address);
+  std::fprintf(stderr, "the race is in %s memory\n", shared ? "shared" : device ? "device" : "host");
+}
+#endif
