@@ -73,6 +73,34 @@ class EngineAgainstReference : public Engine {
   const std::vector<std::int64_t> few_ = {0, 1, 1, 2, 2};  ///< to the start, half a sweep, 1, 2 and 3 sweeps
 };
 
+/// Of each site that an update looks at: what is told, should it alone be wrong, gives the reference's answer.
+TEST_P(EngineAgainstReference, WouldBeToldOfItsFirstMistakeByTheRule) {
+  Problem problem = small_problem(4);
+  problem.samples_per_stream = 1;
+  const auto reference = reference::make_simulation(problem, {});
+  for (std::int64_t half_sweep = 1; half_sweep <= 3; ++half_sweep) {
+    const State before = reference->state();
+    reference->advance(1);
+    const State expected = reference->state();
+    const std::int64_t size = problem.size;
+    for (std::size_t i = 0; i < expected.spins.size(); i += 5) {
+      const auto site = static_cast<std::int64_t>(i) % sites(problem);
+      if ((site + site / size + site / (size * size) + half_sweep) % 2 == 0) continue;
+      State found = expected;
+      found.spins[i] = static_cast<Spin>(-found.spins[i]);
+      const std::string told = first_mistake(problem, half_sweep, before, found, expected);
+      const auto number = [&](const std::string& words) {
+        const auto at = told.find(words);
+        return at == std::string::npos ? 0 : std::stoll(told.substr(told.find_first_of("-0123456789", at)));
+      };
+      const auto draw = told.find(" is ", told.find("draw number"));
+      ASSERT_NE(draw, std::string::npos) << told;
+      const bool flips = number("a flip costs") <= 0 || std::stoll(told.substr(draw + 4)) < number("threshold");
+      ASSERT_EQ(flips, expected.spins[i] != before.spins[i]) << told;
+    }
+  }
+}
+
 TEST_P(Engine, OffersExactlyWhatItsStagePromises) {
   for (const std::int64_t size : {4, 6, 8, 10}) {
     Problem problem = small_problem(size);

@@ -348,7 +348,7 @@ def wrong_bits(failures):
         pictures = {pair[0]: picture_of(pair[0]) for pair in found if pair[1]}
         clear = {one: of for one, of in pictures.items() if "a spin a character" in of}
         shown = max(clear or pictures, key=lambda one: len(pictures[one]))
-        picture = pictures[shown].replace("where,", f"where ({trace_of(shown)}),") if pictures[shown] else ""
+        picture = re.sub(r"^where, n = \d+", f"where ({trace_of(shown)})", pictures[shown])
     return Finding(wrong[1] + (f" ({trace})" if trace else ""), where(wrong[1], trace, text), picture=picture)
 
 

@@ -716,7 +716,7 @@ Google Test trace:
         self.assertTrue(
             found.reason.startswith("1 of 9 spins are wrong, the first at x = 2, y = 0: 1 instead of -1 (n = 2")
         )
-        self.assertEqual(found.picture, "where (n = 3, storage int8), n = 3, a spin a character:\n  | ..# |\n  | ... |")
+        self.assertEqual(found.picture, "where (n = 3, storage int8), a spin a character:\n  | ..# |\n  | ... |")
 
     SITE = """test.cpp:1
 Value of: same(a, b)
