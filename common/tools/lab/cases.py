@@ -16,6 +16,8 @@ USUAL = {
     "replicas": [1, 2, 3, 4, 5],
     "ranks": [1],  # of MPI
     "timed": {"sizes": [112, 144], "samples": 4},  # from, to; what takes a GPU long enough
+    "left_out": [],  # files that answer the task, kept from its assignment; the stage's lab/ is there instead
+    "emptied": [],  # files of other stages whose region answers it
     "counted": {"size": 32, "samples": 1},  # 3D: the problem on which memory accesses are counted
 }
 SIZES = {"powers of two": lambda size: size & (size - 1) == 0, "multiples of four": lambda size: size % 4 == 0}
