@@ -14,7 +14,6 @@
 #include <vector>
 
 #include "05_sliced/sliced.hpp"
-#include "07_amsc/metropolis.hpp"
 #include "07_amsc/observe/observe.hpp"
 #include "gpu/check.hpp"
 #include "gpu/device_buffer.hpp"
@@ -195,8 +194,8 @@ __global__ void __launch_bounds__(most_threads, 4) count_spins_and_bonds(Measure
       const Word spin = spins(red, element);
       Word unsatisfied[directions];
       for (int d = 0; d < directions; ++d)
-        unsatisfied[d] = amsc::parity(spin, spins(blue, neighbours.to[d]),
-                                      __ldg(measurement.arrays.couplings[d] + packing.coupling(unit, element)));
+        unsatisfied[d] = spin ^ spins(blue, neighbours.to[d]) ^
+                         __ldg(measurement.arrays.couplings[d] + packing.coupling(unit, element));
       counter.add(unsatisfied);
     }
     add_up(counter, directions * own_steps, measurement.sums + measurement.sum(unit, measurement.unsatisfied(replica)));

@@ -18,13 +18,16 @@ NO_SOURCE = (".md", ".py", ".svg", ".png", ".json", ".csv", ".rudy", ".pyc")
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 OF_OTHERS = re.compile(r"include\(\S*/\.\./(\d\d_\w+/\w+\.cmake)\)")  # a stage that takes libraries of another
 # Only psFlip's own tests need these, and fuzz targets with their inputs; nvcc is a command.
+INSTEAD = "lab"  # a stage's folder of files that take the place of its own in an assignment
 NOT_BUILT = ("common/gpu/on_cpu/test", "common/gpu/on_cpu/nvcc")
 
 
 def files_below(folder, root):
     """All files of a folder that a build of it may need, relative to the root."""
     for path, folders, names in os.walk(root / folder):
-        folders[:] = sorted(name for name in folders if name != "corpus")
+        folders[:] = sorted(
+            name for name in folders if name != "corpus" and Path(path, name) != root / folder / INSTEAD
+        )
         for name in sorted(names):
             file = Path(path, name).relative_to(root)
             if file.suffix not in NO_SOURCE and not name.endswith("_fuzz.cpp") and not str(file).startswith(NOT_BUILT):
@@ -39,6 +42,50 @@ def model_of(stage, root):
 def sources_of(stages, root):
     """Every file that the build of these stages needs, relative to the root: the parts of common, the reference, their
     own folders, and what these include of other stages."""
+    return sorted(closure(stages, root, {}))
+
+
+def changes_for(task, root):
+    """What a task's lab.toml keeps from whoever has the task, as it answers it: {file: None}; and {file: file} that
+    takes its place."""
+    if not (root / "common/lab/check").is_file():
+        return {}  # an assignment is what came of it
+    folder, said = Path(task.stage), cases.told(task)
+    changes = {}
+    for pattern in said["left_out"]:
+        found = [path.relative_to(root) for path in (root / folder).glob(pattern) if path.is_file()]
+        changes |= dict.fromkeys(found)
+    if said["left_out"]:
+        instead = folder / INSTEAD
+        changes |= {
+            folder / file.relative_to(root / instead): file.relative_to(root)
+            for file in (root / instead).rglob("*")
+            if file.is_file()
+        }
+    return changes
+
+
+def assigned_sources(tasks, root):
+    """{file in an assignment of these tasks: file of psFlip that it is}, both relative."""
+    changes = {}
+    for task in tasks:
+        changes |= changes_for(task, root)
+    files = closure([task.stage for task in tasks], root, changes)
+    return {file: changes.get(file, file) for file in sorted(files)}
+
+
+def refuse_answers(file, needed, changes):
+    for place in sorted(needed):
+        if changes.get(place, place) is None:
+            raise Failure(f"{file} needs {place}, which answers a task; make an assignment of each stage")
+
+
+def closure(stages, root, changes):
+    """sources_of() with these changes. Failure if something needs a file that is left out."""
+
+    def text_of(file):
+        return (root / changes.get(file, file)).read_text()
+
     models = sorted({model.name for stage in stages for model in models_of(root / stage)})
     parts = ["app", "cmake", "gpu", "random", *models]
     found = {Path("common/CMakeLists.txt"), Path(REFERENCE_FOLDER, "CMakeLists.txt")}
@@ -46,29 +93,33 @@ def sources_of(stages, root):
         found |= {Path(REFERENCE_FOLDER, f"{model}{kind}.cpp") for kind in ("", "_test")}
     for folder in [f"common/{part}" for part in parts] + list(stages):
         found |= set(files_below(folder, root))
+    found -= {file for file, other in changes.items() if other is None}
     for stage in stages:
-        for name in OF_OTHERS.findall((root / stage / "CMakeLists.txt").read_text()):
+        for name in OF_OTHERS.findall(text_of(Path(stage, "CMakeLists.txt"))):
             other = Path(name)
             named = re.findall(r"[\w./]*\w\.(?:cuh?|cpp)\b", (root / other).read_text())
             parts = (other.parent / part.lstrip("/") for part in named)
-            found |= {other, *(part for part in parts if (root / part).is_file())}
+            needed = {other, *(part for part in parts if (root / part).is_file())}
+            found |= needed
+            refuse_answers(other, needed, changes)
 
     waiting = [file for file in found if file.suffix in CODE]
     while waiting:
         file = waiting.pop()
-        for name in INCLUDE.findall((root / file).read_text()):
+        for name in INCLUDE.findall(text_of(file)):
             for place in (file.parent / name, Path(name), Path("common") / name):
                 if (root / place).is_file():
                     place = Path(os.path.normpath(place))
+                    refuse_answers(file, [place], changes)
                     if place not in found:
                         found.add(place)
                         waiting.append(place)
                     break
-    return sorted(found)
+    return found
 
 
 # The checker itself.
-LAB = "__init__ assignment cases course diagnose gates grade hints kit regions results sandbox symbols"
+LAB = "__init__ assignment cases confine course diagnose gates grade hints kit regions results sandbox symbols"
 TOOLS = [f"common/tools/lab/{name}.py" for name in LAB.split()]
 TOOLS += [f"common/tools/counted/{name}.py" for name in ("advice", "recording", "show")]
 NEEDED = "grade setup.bash models.py options.py results.py stages.py table.py"
@@ -76,7 +127,7 @@ TOOLS += [f"common/tools/{name}" for name in NEEDED.split()]
 HINT_TOOLS = ["common/tools/hint"]  # where there are hints to show
 
 
-def without_dead_links(text, stage, root, present):
+def without_dead_links(text, stage, root, present, left_out=()):
     """Links to what the assignment does not have become their text. Returns the pictures that it shows, too."""
     pictures = []
 
@@ -84,7 +135,7 @@ def without_dead_links(text, stage, root, present):
         target = Path(os.path.normpath(Path(stage, match["target"].split("#")[0])))
         if "://" in match["target"] or target in present:
             return match[0]
-        if match["picture"] and (root / target).is_file():
+        if match["picture"] and (root / target).is_file() and target not in left_out:
             pictures.append(target)
             return match[0]
         return match["text"]
@@ -119,7 +170,8 @@ def handout(task, root, present, hints):
             parts.append(
                 f"You are stuck? `common/tools/hint {task.stage[:2]}.{task.exercise}` shows three hints, one by one.\n"
             )
-    text, pictures = without_dead_links("\n".join([*parts, text.lstrip("\n")]), task.stage, root, present)
+    words, left_out = "\n".join([*parts, text.lstrip("\n")]), changes_for(task, root)
+    text, pictures = without_dead_links(words, task.stage, root, present, left_out)
     text = without_references(text)
     return re.sub(r"^<!-- .* -->\n", "", text, flags=re.MULTILINE), pictures
 
@@ -142,11 +194,12 @@ def read_me(course, files, root):
     return template.format(number=first[:2], stage=first, model=model_of(first, root), **words)
 
 
-def copy_sources(root, stages, folder):
-    """Brings what the build of these stages needs into a folder; files that have not changed keep their time."""
-    for file in [*sources_of(stages, root), None]:
-        source = root / file if file else assignment_cmake(root)
-        update_file(folder / (file or "CMakeLists.txt"), source.read_bytes())
+def copy_sources(root, sources, folder):
+    """Brings these files, {where: which}, and what builds them into a folder; files that have not changed keep their
+    time."""
+    for file, source in sources.items():
+        update_file(folder / file, (root / source).read_bytes())
+    update_file(folder / "CMakeLists.txt", assignment_cmake(root).read_bytes())
 
 
 def update_file(target, content):
@@ -173,11 +226,11 @@ def make_assignment(course, root, out):
         raise Failure(f"--out {out}: exists already; give a new folder")
     files = {task: files_of(task, root) for task in course.tasks}
     yours = {file for task in course.tasks for file in files[task]}
-    stages = [task.stage for task in course.tasks]
-    sources = sources_of(stages, root)
-    present = {*sources, *(Path(stage, "README.md") for stage in stages)}
+    sources = assigned_sources(course.tasks, root)
+    present = {*sources, *(Path(task.stage, "README.md") for task in course.tasks)}
     try:
-        starters = {file: starter((root / file).read_text(), file) for file in sorted(yours)}
+        emptied = {file for task in course.tasks for file in cases.told(task)["emptied"]}
+        starters = {file: starter((root / file).read_text(), file) for file in sorted(yours | emptied)}
     except ValueError as error:
         raise Failure(str(error)) from None
 
@@ -185,7 +238,7 @@ def make_assignment(course, root, out):
     try:
         part.parent.mkdir(parents=True, exist_ok=True)
         part.mkdir()
-        copy_sources(root, stages, part)
+        copy_sources(root, sources, part)
         for file, text in starters.items():
             (part / file).write_text(text)
         with_hints = course.hints and any(task.exercise is not None for task in course.tasks)

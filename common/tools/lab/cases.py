@@ -18,6 +18,8 @@ USUAL = {
     "timed": {"sizes": [112, 144], "samples": 4},  # from, to; what takes a GPU long enough
     "counted": {},  # the problem and the launch on which memory accesses are counted, where not as in counted()
     "gates": {},  # what the kernel may do to memory at most, whatever else the instructor asks: lab/gates.py
+    "left_out": [],  # files that answer the task, kept from its assignment; the stage's lab/ is there instead
+    "emptied": [],  # files of other stages whose region answers it
 }
 SIZES = {"powers of two": lambda size: size & (size - 1) == 0, "multiples of four": lambda size: size % 4 == 0}
 

@@ -191,6 +191,7 @@ class Judge:
     # ---- building
 
     def build(self):
+        self.refuse_words()
         self.make("plain")
         self.refuse_tricks("plain")
         return "it compiles"
@@ -207,14 +208,23 @@ class Judge:
             self.last = shlex.join(["ninja", "-C", folder, *(targets or self.kit.targets(build, self.task.stage))])
             raise diagnose.compiler(run.stdout + run.stderr, self.source)
 
+    def refuse_words(self):
+        """What the text says, before anything is compiled."""
+        allowed, engines = self.kit.allowed(self.task), self.kit.engines()
+        for name, content in self.files.items():
+            text, own = content.decode(errors="replace"), (self.kit.root / name).read_text()
+            trick = symbols.complaint_of_includes(name, text, self.kit.root, allowed)
+            self.refuse(trick or symbols.complaint_of_text(text, own, engines))
+
     def refuse_tricks(self, build):
         objects = self.kit.objects(build, self.task.stage)
-        trick = symbols.complaint(symbols.symbols_of(self.kit.folder / build, objects))
-        reference = str(self.kit.tree / REFERENCE_FOLDER)
-        read = sorted(path for path in self.kit.dependencies(build, self.task.stage) if path.startswith(reference))
-        if read:
-            included = Path(read[0]).relative_to(self.kit.tree)
-            trick = f"the code includes {included}: the reference, with which it is compared"
+        self.refuse(symbols.complaint(symbols.symbols_of(self.kit.folder / build, objects)))
+        foreign = self.kit.foreign(build, self.task, self.files)
+        if foreign:
+            self.refuse(f"the code includes {foreign[0]}, which is not part of the task")
+
+    @staticmethod
+    def refuse(trick):
         if trick:
             raise Finding(trick, "a submission is a kernel and what launches it; take everything else out")
 
@@ -364,6 +374,7 @@ class Judge:
 
     def under_sanitizer(self, build, praise, ways):
         self.make(build)
+        self.refuse_tricks(build)
         small = cases.small(self.task, self.model)
         for case in small:
             for way in ways:

@@ -8,8 +8,8 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from lab import cases, sandbox
-from lab.assignment import copy_sources, model_of, sources_of, update_file
+from lab import cases, sandbox, symbols
+from lab.assignment import CODE, assigned_sources, copy_sources, model_of, sources_of, update_file
 from lab.course import stages_in
 from models import REFERENCE_FOLDER, WITH_RANKS
 from stages import Failure, progress
@@ -30,7 +30,7 @@ class Kit:
     def __init__(self, root, folder):
         self.root, self.folder = Path(root).resolve(), Path(folder).resolve()
         self.tree = self.folder / "tree"
-        self.prepared = set()
+        self.prepared, self.compilers = set(), {}
         self.has_solutions = (self.root / "common/lab/check").is_file()
         self.stages = stages_in(self.root)
         for tool in ("cmake", "ninja", "g++"):
@@ -47,7 +47,7 @@ class Kit:
         for file in [path for path in self.tree.rglob("*") if path.is_file()]:
             if file.relative_to(self.tree) not in wanted:
                 file.unlink()
-        copy_sources(self.root, self.stages, self.tree)
+        copy_sources(self.root, {file: file for file in self.sources}, self.tree)
 
     def model(self, stage):
         return model_of(stage, self.root)
@@ -150,10 +150,49 @@ class Kit:
             and (self.folder / build / output).is_file()
         ]
 
-    def dependencies(self, build, stage):
-        """The files that the compiler read for these."""
-        lines = self.ninja(build, "-t", "deps", *self.objects(build, stage)).stdout.splitlines()
-        return {os.path.normpath(self.folder / build / line.strip()) for line in lines if line.startswith("    ")}
+    def allowed(self, task):
+        """What files of a task may include of the tree: what its assignment has, but for the reference."""
+        return {file for file in assigned_sources([task], self.root) if file.parts[0] != REFERENCE_FOLDER}
+
+    def engines(self):
+        return symbols.engines_in((self.root / name).read_text() for name in self.sources if name.suffix in CODE)
+
+    def foreign(self, build, task, files):
+        """What the compiler read for these files, and should not have: of this folder all but what they may include,
+        and from elsewhere what no compiler looks for by itself."""
+        places = set(self.places(build, files))
+        objects = [output for output, source in self.commands(build) if source in places]
+        lines = self.ninja(build, "-t", "deps", *objects).stdout.splitlines() if objects else []
+        read = {Path(os.path.normpath(self.folder / build / line.strip())) for line in lines if line.startswith("    ")}
+        allowed, rewritten = self.allowed(task), self.folder / build / "rewritten"
+
+        def is_foreign(path):
+            if str(path) in places:
+                return False
+            for folder in (rewritten, self.tree):
+                if path.is_relative_to(folder):
+                    return path.relative_to(folder) not in allowed
+            return path.is_relative_to(self.folder) or not any(
+                path.is_relative_to(own) for own in self.of_compiler(build)
+            )
+
+        return sorted(
+            str(path.relative_to(self.folder)) if path.is_relative_to(self.folder) else str(path)
+            for path in read
+            if is_foreign(path)
+        )
+
+    def of_compiler(self, build):
+        """The folders in which the compiler of this build looks for its own headers, and those of packages."""
+        if build not in self.compilers:
+            command = json.loads((self.folder / build / "compile_commands.json").read_text())[0]["command"]
+            options = set(re.findall(r"-isystem (\S+)", (self.folder / build / "build.ninja").read_text()))
+            words = [word for word in command.split() if not word.endswith("ccache")]
+            asked = subprocess.run([words[0], "-xc++", "-E", "-v", "/dev/null"], capture_output=True, text=True).stderr
+            found = re.findall(r"^ (/\S+)$", asked, re.MULTILINE)
+            self.compilers[build] = [Path(os.path.realpath(path)) for path in (*found, *options)]
+            self.compilers[build] += [Path(os.path.normpath(path)) for path in (*found, *options)]
+        return self.compilers[build]
 
 
 def expect_ranks():

@@ -1,16 +1,19 @@
 """Runs a program that cannot be trusted: in a folder of its own, with limits, and ends all its processes.
 
-What is kept out: endless loops (wall-clock and processor time), files without end, core dumps, the user's environment
-and home. What is not, without root: reading files, writing where the user may write, memory up to what the machine
-has, processes that leave their group. The judge looks for changes in the submission and in its own sources; symbols.py
+What is kept out everywhere: endless loops (wall-clock and processor time), files without end, core dumps, the user's
+environment and home. Where bubblewrap or `unshare` works (protection() tries), also the network, writing anywhere but
+to that folder, other programs' files in /tmp, and processes that outlive the run. What is not: reading files, and
+memory up to what the machine has. The judge looks for changes in the submission and in its own sources; symbols.py
 refuses what would call for such things by name.
 """
 
+import functools
 import os
 import resource
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 from dataclasses import dataclass
@@ -43,11 +46,67 @@ def environment(folder, **variables):
     return OPEN_MPI | kept | {"HOME": folder, "TMPDIR": folder, "LC_ALL": "C.UTF-8"} | variables
 
 
+# ---- Protections: what stands before a command, so that it can write to a folder alone, and has no network.
+
+
+def visible(command):
+    """The folders of the command's files that a new /tmp would hide."""
+    places = {os.path.dirname(os.path.abspath(part)) for part in map(str, command) if os.path.isfile(part)}
+    return sorted(place for place in places if place.startswith("/tmp/"))
+
+
+def by_bubblewrap(folder, command):
+    hidden = [part for place in visible(command) for part in ("--ro-bind", place, place)]
+    apart = ["--unshare-net", "--unshare-pid", "--unshare-ipc", "--die-with-parent", "--cap-drop", "ALL"]
+    files = ["--ro-bind", "/", "/", "--dev-bind", "/dev", "/dev", "--tmpfs", "/dev/shm", "--proc", "/proc"]
+    return ["bwrap", *apart, *files, "--tmpfs", "/tmp", *hidden, "--bind", folder, folder, "--chdir", folder, *command]
+
+
+def by_namespaces(folder, command):
+    apart = ["--mount", "--net", "--ipc", "--pid", "--fork", "--kill-child", "--mount-proc"]
+    apart += [] if os.geteuid() == 0 else ["--user", "--map-root-user"]
+    confine = [sys.executable, Path(__file__).with_name("confine.py"), folder, *visible(command), "--"]
+    return ["unshare", *apart, *confine, *command]
+
+
+def by_limits(folder, command):
+    return list(command)
+
+
+PROTECTIONS = {
+    by_bubblewrap: "runs had no network and could write to a folder of their own alone (bubblewrap)",
+    by_namespaces: "runs had no network and could write to a folder of their own alone (namespaces, by unshare)",
+    by_limits: "runs had limits of time and size only: neither bubblewrap nor unshare works here",
+}
+
+
+def works(protection):
+    """Whether it starts programs, lets them write to their folder, and not beside it."""
+    with (
+        tempfile.TemporaryDirectory(prefix="psflip-lab-") as folder,
+        tempfile.TemporaryDirectory(prefix="psflip-lab-", dir="/var/tmp") as beside,
+    ):
+        inside, outside = Path(folder, "a"), Path(beside, "a")
+        command = protection(folder, ["sh", "-c", 'echo > "$1"; echo > "$2"', "sh", inside, outside])
+        try:
+            subprocess.run([str(part) for part in command], capture_output=True, timeout=30)
+        except (OSError, subprocess.TimeoutExpired):
+            return False
+        return inside.exists() and not outside.exists()
+
+
+@functools.cache
+def protection():
+    """The strongest that works here."""
+    return next((found for found in (by_bubblewrap, by_namespaces) if works(found)), by_limits)
+
+
 def run(command, *, seconds, environ=None, wanted=(), cwd=None, file_bytes=MOST_OUTPUT):
-    """Runs a command in a new folder, its home, that is removed afterwards (or in cwd, which stays). `seconds`: of
-    wall-clock time; its threads may work four times as long on each processor. `wanted`: files that it may write there,
-    and that are read."""
+    """Runs a command in a new folder, its home, that is removed afterwards, and confined to it; or in cwd, which stays,
+    and not confined, as what is trusted. `seconds`: of wall-clock time; its threads may work four times as long on each
+    processor. `wanted`: files that it may write there, and that are read."""
     folder = str(cwd) if cwd else tempfile.mkdtemp(prefix="psflip-lab-")
+    command = list(command) if cwd else protection()(folder, command)
     outputs = [tempfile.TemporaryFile() for _ in range(2)]  # noqa: SIM115
 
     def limit():
@@ -74,7 +133,10 @@ def run(command, *, seconds, environ=None, wanted=(), cwd=None, file_bytes=MOST_
             texts.append(output.read(MOST_TEXT).decode(errors="replace"))
         paths = [path for path in (Path(folder, name) for name in wanted) if path.is_file() and not path.is_symlink()]
         left = {path.name: path.read_text(errors="replace") for path in paths}
-        return Run(process.returncode, timed_out, elapsed, *texts, left)
+        # As bubblewrap tells a signal, and the shell.
+        ended_by = process.returncode - 128 if protection() is by_bubblewrap and not cwd else 0
+        code = -ended_by if ended_by in signal.valid_signals() and ended_by > 0 else process.returncode
+        return Run(code, timed_out, elapsed, *texts, left)
     finally:
         for output in outputs:
             output.close()

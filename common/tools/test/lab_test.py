@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """Tests of make_lab and grade, as far as nothing large has to be compiled: common/tools/mutants proves the rest."""
 
+import html
 import json
 import os
 import random
 import re
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
@@ -16,7 +18,7 @@ from pathlib import Path
 
 from counted import recording, show
 from lab import cases, diagnose, gates, kit, results, sandbox, symbols
-from lab.assignment import make_assignment
+from lab.assignment import assigned_sources, make_assignment
 from lab.course import MARK, WEIGHTS, Course, Task, as_toml, files_of, read_course, stage_called, stages_in
 from lab.grade import PARTS, Judge, Part, Result, expected_tests, grade, share_out
 from lab.regions import split, starter, without_bodies, without_references
@@ -319,6 +321,107 @@ class Assignments(unittest.TestCase):
         self.assertEqual(list(out.iterdir()), [])
 
 
+KEYWORDS = frozenset(
+    "auto bool break case class const constexpr continue do double else false float for if int long operator return short "
+    "sizeof static struct switch template true typename unsigned using void while".split()
+)
+A_RUN = 24  # tokens that two texts share by chance where they do the same to a lattice; more is a fragment
+PIECE = re.compile(r"[A-Za-z_]\w*|\d[\w.']*|::|<<=|>>=|<<|>>|->|\+\+|--|&&|\|\||[-+*/%&|^<>=!]=|\S")
+
+
+def pieces(text):
+    text = re.sub(r"//[^\n]*|/\*.*?\*/|^[ \t]*#.*$", "", html.unescape(text), flags=re.DOTALL | re.MULTILINE)
+    text = re.sub(r"^[ \t]*#.*$", "", text, flags=re.MULTILINE)
+    return [match[0] for match in PIECE.finditer(text)]
+
+
+def shapes(text, length):
+    """(run of so many tokens in which all names are alike, its tokens) throughout a text."""
+    words = pieces(text)
+    alike = ["$" if (word[0].isalpha() or word[0] == "_") and word not in KEYWORDS else word for word in words]
+    for begin in range(len(words) - length + 1):
+        yield " ".join(alike[begin : begin + length]), words[begin : begin + length]
+
+
+def runs(text, length, among=None):
+    """All runs of so many tokens, or those of these shapes, with names numbered in the order in which they come: so
+    renaming changes nothing."""
+    found = set()
+    for shape, words in shapes(text, length):
+        if among is None or shape in among:
+            names = {}
+            pairs = zip(shape.split(" "), words)
+            found.add(" ".join(f"${names.setdefault(word, len(names))}" if one == "$" else one for one, word in pairs))
+    return found
+
+
+def formulas(text):
+    """Lines of logic or arithmetic with several operators, without blanks: what a figure could print."""
+    found = re.findall(r"return ([^;]*);|= ([^;=]*);", text)
+    found = {re.sub(r"\s", "", max(pair)) for pair in found}
+    return {formula for formula in found if len(re.findall(r"[&|^~+*/-]", formula)) >= 5}
+
+
+class Leaks(unittest.TestCase):
+    """An assignment has nothing that answers it."""
+
+    # What an assignment cannot do without, and shares no more with the solution than a loop over the lattice.
+    MOST_OF_A_FILE = 16
+
+    def test_a_fragment_is_found_whatever_its_names(self):
+        text = "for (int d = 0; d < six; ++d) { sum += spin ^ others[lattice + to[d]] ^ coupling[d]; flips(sum, 3); }"
+        renamed = re.sub(r"\b([a-z]{2,})\b", lambda match: match[1] if match[1] in KEYWORDS else match[1] + "_", text)
+        self.assertNotEqual(text, renamed)
+        self.assertEqual(runs(text, A_RUN), runs(renamed, A_RUN))
+        self.assertFalse(runs(text, A_RUN) & runs(text.replace("^", "&"), A_RUN))
+        self.assertIn("c12|~s2|(~s1&(c8|(c4&~s0)))", formulas("  return c12 | ~s2 | (~s1 & (c8 | (c4 & ~s0)));"))
+
+    @staticmethod
+    def regions(task):
+        """The task's regions, as they are and emptied."""
+        texts = [(ROOT / file).read_text() for file in files_of(task, ROOT)]
+        return [(split(text, "")[1], split(starter(text), "")[1]) for text in texts if split(text, "")]
+
+    def test_no_file_has_fragments_of_the_solution(self):
+        tasks, cache = [Task(stage) for stage in STAGES] + EXERCISES, {}
+        among = {shape for task in tasks for region, _ in self.regions(task) for shape, _ in shapes(region, A_RUN)}
+        for task in tasks:
+            with self.subTest(task.name), tempfile.TemporaryDirectory() as folder:
+                out = Path(folder, "a")
+                make_assignment(Course([task]), ROOT, out)
+                secret, secret_formulas = set(), set()
+                for region, emptied in self.regions(task):
+                    secret |= runs(region, A_RUN) - runs(emptied, A_RUN)
+                    secret_formulas |= formulas(region)
+                self.assertTrue(secret)
+                for path in sorted(out.rglob("*")):
+                    if path.suffix not in (".cu", ".cuh", ".hpp", ".cpp", ".md", ".svg", ".h"):
+                        continue
+                    text, name = path.read_text(), path.relative_to(out)
+                    if text not in cache:
+                        tight = re.sub(r"\s", "", html.unescape(re.sub(r"<[^>]*>", "", text)))
+                        cache[text] = runs(text, A_RUN, among) if path.suffix != ".svg" else set(), tight
+                    shared, tight = cache[text]
+                    self.assertLessEqual(len(secret & shared), self.MOST_OF_A_FILE, (name, sorted(secret & shared)[:3]))
+                    if name.parts[0] not in ("00_cpu_reference", "common"):
+                        self.assertEqual({one for one in secret_formulas if one in tight}, set(), name)
+
+    def test_stage_07_has_no_other_kernel(self):
+        with tempfile.TemporaryDirectory() as folder:
+            out = Path(folder, "a")
+            make_assignment(Course([Task("07_amsc")]), ROOT, out)
+            for name in ("kernels/wide.cu", "kernels/wide.cuh", "kernels/small.cu", "metropolis.hpp", "figure.svg"):
+                self.assertFalse((out / "07_amsc" / name).exists(), name)
+            self.assertNotIn("make_wide", (out / "07_amsc/kernels/choose.cu").read_text())
+            with self.assertRaisesRegex(Failure, r"07_amsc\S+ needs 07_amsc/\S+, which answers a task"):
+                make_assignment(Course([Task("07_amsc"), Task("08_mpi")]), ROOT, Path(folder, "b"))
+
+    def test_what_is_left_out_is_there(self):
+        for task in [Task(stage) for stage in STAGES] + EXERCISES:
+            for pattern in cases.told(task)["left_out"]:
+                self.assertTrue(list((ROOT / task.stage).glob(pattern)), (task, pattern))
+
+
 class Commands(unittest.TestCase):
     def call(self, name, *options):
         return subprocess.run([sys.executable, TOOLS / name, *map(str, options)], capture_output=True, text=True)
@@ -385,27 +488,21 @@ class Sandbox(unittest.TestCase):
         self.assertFalse(Path(cwd).exists())
 
     def test_a_loop_is_ended_with_its_children(self):
-        start = time.monotonic()
-        run = self.run_python(
-            "import subprocess, sys, os; subprocess.Popen(['sleep', '300']); print(os.getpgid(0), flush=True)\n"
-            "while True: pass",
-            seconds=1,
-        )
+        start, long = time.monotonic(), f"300.{random.SystemRandom().randrange(10**9)}"  # found again by its length
+        run = self.run_python(f"import subprocess; subprocess.Popen(['sleep', '{long}'])\nwhile True: pass", seconds=1)
         self.assertTrue(run.timed_out)
         self.assertLess(time.monotonic() - start, 15)
-        group = run.stdout.strip()
         limit = time.monotonic() + 10  # what was killed may take a moment to be gone
-        while alive := [path for path in Path("/proc").glob("[0-9]*/stat") if self.group_of(path) == group]:
+        while alive := [path for path in Path("/proc").glob("[0-9]*/cmdline") if self.sleeps(path, long)]:
             self.assertLess(time.monotonic(), limit, alive)
             time.sleep(0.01)
 
     @staticmethod
-    def group_of(path):
+    def sleeps(path, long):
         try:
-            state, _, group = path.read_text().rsplit(")", 1)[1].split()[:3]
+            return path.read_bytes() == f"sleep\0{long}\0".encode()
         except OSError:
-            return None
-        return group if state != "Z" else None
+            return False
 
     def test_output_without_end(self):
         run = self.run_python("while True: print('x' * 10**6)")
@@ -427,6 +524,77 @@ class Sandbox(unittest.TestCase):
             self.assertEqual(sandbox.snapshot(folder), before)
             file.write_text("y")
             self.assertNotEqual(sandbox.snapshot(folder), before)
+
+
+class Protections(unittest.TestCase):
+    """What each mechanism keeps a program from; those that this machine has."""
+
+    TRIES = """
+import os, socket, sys
+def tried(what):
+    try:
+        what()
+        return "done"
+    except OSError:
+        return "refused"
+def connect():
+    socket.create_connection(("127.0.0.1", int(sys.argv[2])), timeout=5).close()
+print(tried(lambda: open("inside", "w").write("x")), tried(lambda: open(sys.argv[1], "w").write("x")), tried(connect))
+print(os.path.exists(sys.argv[3]))
+if os.fork() == 0:
+    os.setsid()
+    os.execvp("sleep", ["sleep", sys.argv[4]])
+"""
+
+    def tried(self, protection):
+        """What a program could do: write inside, write outside, connect; see a file in /tmp; leave a process behind."""
+        if protection is not sandbox.by_limits and not sandbox.works(protection):
+            self.skipTest(f"{protection.__name__.removeprefix('by_')} does not work on this machine")
+        long = f"3.{random.SystemRandom().randrange(10**9)}"
+        with (
+            unittest.mock.patch("lab.sandbox.protection", lambda: protection),
+            tempfile.TemporaryDirectory(dir="/var/tmp") as outside,
+            tempfile.TemporaryDirectory(dir="/tmp") as hidden,
+            socket.create_server(("127.0.0.1", 0)) as server,
+        ):
+            port = server.getsockname()[1]
+            command = [sys.executable, "-c", self.TRIES, f"{outside}/a", port, hidden, long]
+            run = sandbox.run(command, seconds=20, wanted=["inside"])
+            self.assertEqual(run.files, {"inside": "x"}, run.stderr)
+            time.sleep(0.2)
+            behind = any(Sandbox.sleeps(path, long) for path in Path("/proc").glob("[0-9]*/cmdline"))
+            return [*run.stdout.split(), Path(outside, "a").exists(), behind]
+
+    def test_bubblewrap(self):
+        self.assertEqual(self.tried(sandbox.by_bubblewrap), ["done", "refused", "refused", "False", False, False])
+
+    def test_namespaces(self):
+        self.assertEqual(self.tried(sandbox.by_namespaces), ["done", "refused", "refused", "False", False, False])
+
+    def test_limits_alone(self):
+        self.assertEqual(self.tried(sandbox.by_limits), ["done", "done", "done", "True", True, True])
+
+    def test_the_strongest_that_works_is_taken(self):
+        for working in ([sandbox.by_bubblewrap, sandbox.by_namespaces], [sandbox.by_namespaces], []):
+            sandbox.protection.cache_clear()
+            with unittest.mock.patch("lab.sandbox.works", lambda one, working=working: one in working):
+                self.assertIs(sandbox.protection(), [*working, sandbox.by_limits][0])
+        sandbox.protection.cache_clear()
+
+    def test_what_does_not_confine_is_not_taken_for_it(self):
+        self.assertFalse(sandbox.works(sandbox.by_limits))
+        with unittest.mock.patch("lab.sandbox.by_limits", lambda *_: ["no-such-program"]):
+            self.assertFalse(sandbox.works(sandbox.by_limits))
+
+    @unittest.skipUnless(shutil.which("mpirun"), "no MPI here")
+    def test_ranks_find_each_other(self):
+        for protection in (sandbox.by_bubblewrap, sandbox.by_namespaces):
+            with self.subTest(protection.__name__):
+                if not sandbox.works(protection):
+                    self.skipTest(f"{protection.__name__.removeprefix('by_')} does not work on this machine")
+                with unittest.mock.patch("lab.sandbox.protection", lambda protection=protection: protection):
+                    run = sandbox.run([*cases.with_ranks(3), "printenv", "OMPI_COMM_WORLD_SIZE"], seconds=60)
+                self.assertEqual((run.code, run.stdout), (0, "3\n3\n3\n"), run.stderr)
 
 
 @unittest.skipUnless(shutil.which("mpirun"), "no MPI here")
@@ -486,6 +654,94 @@ int remove_all() {
             ),
             "",
         )
+
+
+class SymbolsBelow(unittest.TestCase):
+    """Names below those that are usual, and weak ones, which come before a library's own."""
+
+    complaint = Symbols.complaint
+
+    def test_names_below(self):
+        for declaration, call, part in [
+            ('extern "C" int __open(const char*, int);', '__open("/x", 1)', "touches files: __open"),
+            ('extern "C" long syscall(long, ...);', "int(syscall(39))", "calls the system itself: syscall"),
+            ("#include <wordexp.h>", 'wordexp("$(ls)", nullptr, 0)', "starts other programs or threads: wordexp"),
+        ]:
+            with self.subTest(part):
+                self.assertIn(
+                    part, self.complaint(f"{declaration}\nnamespace psflip::cpu {{ int f() {{ return {call}; }} }}")
+                )
+
+    def test_weak_definitions(self):
+        for code in (
+            'extern "C" __attribute__((weak)) int rand() { return 4; }',
+            'extern "C" __attribute__((weak)) const char* __tsan_default_options() { return "report_bugs=0"; }',
+            "#include <new>\n__attribute__((weak)) void operator delete(void*) noexcept {}",
+            "namespace psflip { __attribute__((weak)) int state_hash(int) { return 1; } }",
+        ):
+            with self.subTest(code):
+                self.assertIn("for all others", self.complaint(code))
+
+
+class Words(unittest.TestCase):
+    """What a submitted text may not say."""
+
+    OWN = "#include <cstdint>\nauto a = make_update(1);\n"
+    ENGINES = frozenset({"make_update", "make_wide"})
+
+    def said(self, text):
+        return symbols.complaint_of_text(text, self.OWN, self.ENGINES)
+
+    def test_refused(self):
+        for text, part in {
+            "return make_wide(problem, launch);": "lets another engine do the work: make_wide",
+            "__attribute__((no_sanitize_thread)) void f();": "no_sanitize_thread",
+            '__attribute__((no_sanitize("thread"))) void f();': "no_sanitize",
+            "#if defined(__SANITIZE_THREAD__)": "__SANITIZE_THREAD__",
+            "#ifdef __SANITIZE_ADDRESS__": "__SANITIZE_ADDRESS__",
+            "#ifdef __SANI\\\nTIZE_ADDRESS__": "__SANITIZE_ADDRESS__",
+            "#ifndef NDEBUG": "NDEBUG",
+            "#define A(a, b) a##b": "joins names",
+        }.items():
+            with self.subTest(text):
+                self.assertIn(part, self.said(text))
+
+    def test_allowed(self):
+        for text in (
+            self.OWN,
+            "// make_wide is faster\n/* __SANITIZE_THREAD__ */ int a;",
+            'const char* a = "no_sanitize";',
+            "auto b = std::make_unique<int>(make_update(2));",
+        ):
+            self.assertEqual(self.said(text), "", text)
+
+    def test_every_solution_and_starter_is_allowed(self):
+        texts = [path.read_text() for path in ROOT.glob("0*/**/*.cu")]
+        engines = symbols.engines_in([*texts, *(path.read_text() for path in ROOT.glob("0*/**/*.hpp"))])
+        self.assertLessEqual({"make_simulation", "make_wide", "make_overlapped"}, engines)
+        for task in [Task(stage) for stage in STAGES] + EXERCISES:
+            allowed = assigned_sources([task], ROOT)
+            for file in files_of(task, ROOT):
+                text = (ROOT / file).read_text()
+                self.assertEqual(symbols.complaint_of_text(text, text, engines), "", file)
+                self.assertEqual(symbols.complaint_of_includes(file, text, ROOT, allowed), "", (task, file))
+
+    def test_includes(self):
+        allowed = assigned_sources([Task("07_amsc")], ROOT)
+        for operand, part in {
+            '"07_amsc/kernels/wide.cuh"': "07_amsc/kernels/wide.cuh, which is not part of the task",
+            "<07_amsc/kernels/../metropolis.hpp>": "07_amsc/metropolis.hpp, which is not part of the task",
+            '"kernels/wide.cuh"': "07_amsc/kernels/wide.cuh, which is not",
+            '"../../../plain/rewritten/07_amsc/update.cu.cpp"': "which lies elsewhere",
+            '"/etc/passwd"': "/etc/passwd, which lies elsewhere",
+            "SOLUTION": "SOLUTION; after #include comes",
+            '"07_amsc/multispin.hpp"': "",
+            "<vector>": "",
+        }.items():
+            for how in ("#include ", " # /* a */ include ", "%:include ", "#inc\\\nlude "):
+                said = symbols.complaint_of_includes("07_amsc/update.cu", f"int a;\n{how}{operand}\n", ROOT, allowed)
+                self.assertIn(part, said)
+                self.assertEqual(bool(part), bool(said), (how, operand))
 
 
 KERNEL = b"""__global__ void update(int* a)
@@ -977,7 +1233,8 @@ class Judging(unittest.TestCase):
 
     def test_writing_elsewhere_is_never_a_pass(self):
         judge = self.judge("report(names); open('TREE/common/majority/test.cpp', 'a').write('//')")
-        part = judge.judge("forward")
+        with unittest.mock.patch("lab.sandbox.protection", lambda: sandbox.by_limits):
+            part = judge.judge("forward")
         self.assertIs(part.passed, False)
         self.assertIn("wrote outside its folder", part.reason)
         self.assertTrue(judge.tampered)
