@@ -1248,7 +1248,10 @@ print(json.dumps(dict(hash={state!r})))
 sys.exit(66 if "halt_on_error=1" in os.environ["TSAN_OPTIONS"] else 0)"""
         judge = self.judge(behaviour)
         with unittest.mock.patch.multiple(
-            judge, make=unittest.mock.DEFAULT, reference_hash=unittest.mock.MagicMock(return_value="abc")
+            judge,
+            make=unittest.mock.DEFAULT,
+            refuse_tricks=unittest.mock.DEFAULT,
+            reference_hash=unittest.mock.MagicMock(return_value="abc"),
         ):
             return judge.judge("races")
 
