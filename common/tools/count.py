@@ -276,6 +276,8 @@ def say(rows, options, device):
     """What was counted, on standard output."""
     if options.beside or options.ncu:
         print(show.truth(rows, show.table.aligned))
+        for why in dict.fromkeys(show.explanation(row)[1] for row in rows if show.differing(row)):
+            print(why or "some differ by more than 1 %, for no known reason")
     if not options.beside:
         print(show.launch_table(rows))
     if device:

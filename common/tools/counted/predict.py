@@ -61,7 +61,6 @@ DEVICES = {
         l1_holds_loads=False,  # Pascal Tuning Guide, GP104: by default global loads are cached in L2 only
     ),
 }
-SECTORS_PER_CYCLE = 4  # that L1 gives, 128 bytes of one request
 
 
 def device_called(name):

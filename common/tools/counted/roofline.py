@@ -1,6 +1,5 @@
 """The measured speeds of all kernels over what they could have: updates per byte from memory, and its bandwidth."""
 
-from counted import predict
 from pictures import plots
 
 LABEL = {"fontsize": "x-small", "textcoords": "offset points", "xytext": (4, 3)}
@@ -13,13 +12,12 @@ def save(file, rows, device):
     for row in rows:
         moved = (row["read_bytes"] + row["written_bytes"]) / row["updated_spins"]
         speed = row["updated_spins"] / row["ncu"]["microseconds"] / 1e3
-        limit = predict.least(row, device)[1]
-        points.setdefault(row["stage"][:2], []).append((1 / moved, speed, row["launch"], limit))
+        points.setdefault(row["stage"][:2], []).append((1 / moved, speed, row["launch"]))
     for number, own in sorted(points.items()):
-        x, y, *_ = zip(*own, strict=True)
+        x, y, _ = zip(*own, strict=True)
         axes.plot(x, y, "o", markersize=5, label=f"stage {number}")
     for number, own in sorted(points.items()):
-        x, y, launch, _ = max(own, key=lambda point: point[1])
+        x, y, launch = max(own, key=lambda point: point[1])
         axes.annotate(f"{number}: {launch}", (x, y), **LABEL)
     ends = [f(x for own in points.values() for x, *_ in own) for f in (min, max)]
     ends = [ends[0] / 2, ends[1] * 4]

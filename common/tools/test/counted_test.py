@@ -111,12 +111,13 @@ class Show(unittest.TestCase):
         self.assertEqual(show.difference(1000, 1000), "1,000")
         self.assertEqual(show.difference(1010, 1000), "1,010 (ncu 1,000, +1 %)")
         self.assertEqual(show.difference(5, 0), "5 (ncu 0)")
-        self.assertFalse(show.differs(self.row()))
-        self.assertTrue(show.differs(self.row(load_sectors=39)))
-        self.assertFalse(show.differs(self.row(shared_wavefronts=39)))
+        self.assertEqual(show.differing(self.row()), [])
+        self.assertEqual(show.differing(self.row(load_sectors=39)), ["load_sectors"])
+        self.assertEqual(show.differing(self.row(shared_wavefronts=39)), [])
         self.assertIn("40 (ncu 39, +2.6 %)", show.truth([self.row(load_sectors=39)]))
         self.assertTrue(show.unexplained(self.row(load_sectors=39)))
         self.assertFalse(show.unexplained(self.row(load_sectors=39) | {"kernel": "update_wide<2>"}))
+        self.assertTrue(show.unexplained(self.row(store_sectors=39) | {"kernel": "update_wide<2>"}))
 
     def test_a_page_has_the_figures_beside_the_source(self):
         text = page.page([self.row()], "common/run --counters <&>", predict.DEVICES["h200"])
