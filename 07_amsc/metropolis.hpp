@@ -1,4 +1,4 @@
-/// The update of stage 07 in as few operations as there are known: 16 of three inputs for 32 samples.
+/// The update of stage 07 in as few operations as there are known: 14 of three inputs for 32 samples.
 #pragma once
 
 #include <cstdint>
@@ -9,40 +9,70 @@
 
 namespace psflip::amsc {
 
-/// How many of the three thresholds exceed a draw, 0 to 3, as two bits, each for all samples of a word alike. A site
-/// flips if this and its unsatisfied bonds are three or more: three need no draw, two cost 4 and need one threshold,
-/// one costs 8 and needs two, none costs 12 and needs all three.
+/// How many of the three thresholds exceed a draw, 0 to 3; the same for all samples of a word. A site flips if this and
+/// its unsatisfied bonds are three or more: three need no draw, two cost 4 and need one threshold, one costs 8 and
+/// needs two, none costs 12 and needs all three.
 struct Help {
-  std::uint32_t ones, twos;  ///< all zeros or all ones
+  bool some;                     ///< not 0
+  std::uint32_t not_one, three;  ///< all ones if true, else all zeros
 };
 
-PSFLIP_HOST_DEVICE constexpr Help help(std::uint32_t draw, const spin_glass::Thresholds& thresholds) {
+PSFLIP_HOST_DEVICE inline Help help(std::uint32_t draw, const spin_glass::Thresholds& thresholds) {
   // Thresholds fall with the cost: below that of 12 is below all.
   const bool for_4 = draw < thresholds.of[2], for_8 = draw < thresholds.of[1], for_12 = draw < thresholds.of[0];
-  return {(for_8 ? for_12 : for_4) ? ~0u : 0u, for_8 ? ~0u : 0u};
+  return {for_4, for_8 || !for_4 ? ~0u : 0u, for_12 ? ~0u : 0u};
 }
 
-/// One operation on a GPU each (LOP3), and so is any other function of three words, bit by bit.
-PSFLIP_HOST_DEVICE constexpr std::uint32_t parity(std::uint32_t a, std::uint32_t b, std::uint32_t c) {
-  return a ^ b ^ c;
+/// Any function of three words, bit by bit, is one operation on a GPU (LOP3, with the function's truth table). It is
+/// named here because nvcc, left alone, takes sums apart where a word is all zeros or all ones, and needs more.
+template <class Function>
+PSFLIP_HOST_DEVICE inline std::uint32_t by_bits(Function function, std::uint32_t a, std::uint32_t b, std::uint32_t c) {
+#ifdef __CUDA_ARCH__
+  constexpr int table = Function{}(0xf0, 0xcc, 0xaa);  // of a, b and c in all eight combinations
+  std::uint32_t result;
+  asm("lop3.b32 %0, %1, %2, %3, %4;" : "=r"(result) : "r"(a), "r"(b), "r"(c), "n"(table & 0xff));
+  return result;
+#else
+  return function(a, b, c);
+#endif
 }
-PSFLIP_HOST_DEVICE constexpr std::uint32_t majority(std::uint32_t a, std::uint32_t b, std::uint32_t c) {
-  return (a & b) ^ (c & (a ^ b));  // of the ways to write it one that nvcc turns into one operation
+PSFLIP_HOST_DEVICE inline std::uint32_t parity(std::uint32_t a, std::uint32_t b, std::uint32_t c) {
+  return by_bits([](auto x, auto y, auto z) { return x ^ y ^ z; }, a, b, c);
+}
+PSFLIP_HOST_DEVICE inline std::uint32_t majority(std::uint32_t a, std::uint32_t b, std::uint32_t c) {
+  return by_bits([](auto x, auto y, auto z) { return (x & y) | (z & (x | y)); }, a, b, c);
+}
+
+/// a | b | c if the condition is true: one operation under a predicate, not a second one to choose.
+PSFLIP_HOST_DEVICE inline std::uint32_t any_if(bool condition, std::uint32_t a, std::uint32_t b, std::uint32_t c,
+                                               std::uint32_t otherwise) {
+#ifdef __CUDA_ARCH__
+  if (condition) asm volatile("lop3.b32 %0, %1, %2, %3, 0xfe;" : "=r"(otherwise) : "r"(a), "r"(b), "r"(c));
+  return otherwise;
+#else
+  return condition ? a | b | c : otherwise;
+#endif
+}
+
+/// The new spin where ones_a + ones_b + 2 (twos_a + twos_b) bonds are unsatisfied.
+PSFLIP_HOST_DEVICE inline std::uint32_t updated(std::uint32_t spin, std::uint32_t ones_a, std::uint32_t twos_a,
+                                                std::uint32_t ones_b, std::uint32_t twos_b, const Help& help) {
+  // Without help three are needed: two of the twos, or a two and a one. With 1, two are: any two, or both ones. With 2,
+  // one is: any of the four. (By machine: 07_amsc/operations.)
+  const std::uint32_t third = majority(ones_a, ones_b, help.not_one);  // any of the ones; with 1, both
+  const std::uint32_t two = majority(twos_a, twos_b, third);
+  return spin ^ (any_if(help.some, twos_a, twos_b, third, two) | help.three);
 }
 
 /// The new spins of a site in 32 samples: `around` are its neighbours, `coupling` its bonds, 1 = antiferromagnetic.
-PSFLIP_HOST_DEVICE constexpr std::uint32_t updated(std::uint32_t spin,
-                                                   const std::uint32_t (&around)[spin_glass::directions],
-                                                   const std::uint32_t (&coupling)[spin_glass::directions],
-                                                   const Help& help) {
+PSFLIP_HOST_DEVICE inline std::uint32_t updated(std::uint32_t spin,
+                                                const std::uint32_t (&around)[spin_glass::directions],
+                                                const std::uint32_t (&coupling)[spin_glass::directions],
+                                                const Help& help) {
   std::uint32_t u[spin_glass::directions] = {};  // unsatisfied bonds
   for (int d = 0; d < spin_glass::directions; ++d) u[d] = parity(spin, around[d], coupling[d]);
-  const std::uint32_t ones_a = parity(u[0], u[1], u[2]), twos_a = majority(u[0], u[1], u[2]);
-  const std::uint32_t ones_b = parity(u[3], u[4], u[5]), twos_b = majority(u[3], u[4], u[5]);
-  // u + help = ones + 2 (twos_a + twos_b + twos_c + help.twos), and three or more is two of the twos, or one and a one.
-  const std::uint32_t ones = parity(ones_a, ones_b, help.ones), twos_c = majority(ones_a, ones_b, help.ones);
-  const std::uint32_t two_twos = majority(twos_a, twos_b, twos_c), a_two = twos_a | twos_b | twos_c;
-  return spin ^ (two_twos | majority(a_two, help.twos, ones));
+  return updated(spin, parity(u[0], u[1], u[2]), majority(u[0], u[1], u[2]), parity(u[3], u[4], u[5]),
+                 majority(u[3], u[4], u[5]), help);
 }
 
 }  // namespace psflip::amsc

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "07_amsc/kernels/kernels.hpp"
+#include "07_amsc/kernels/overlapped/tile.hpp"
 #include "07_amsc/kernels/strips.hpp"
 #include "spin_glass/engine/launches.hpp"
 
@@ -41,6 +42,7 @@ Limits limits_of(int device) {
 /// Numbers of threads that a block of the launch can have; empty if any will do, up to a limit.
 std::vector<int> block_sizes(const Problem& problem, const Launch& launch) {
   const int size = static_cast<int>(problem.size);
+  if (launch.kernel == Kernel::overlapped) return {amsc::Tile::threads};
   if (!launch.cluster) return {};
   const int column = size * Strip{size, *launch.cluster, 0}.rows();  // threads in a plane of a strip
   if (launch.kernel == Kernel::fused) return {column};
@@ -59,6 +61,12 @@ std::size_t bytes_of_block(const Problem& problem, const Launch& launch) {
 }
 
 bool possible(const Problem& problem, const Launch& launch, const Limits& limits) {
+  if (launch.kernel == Kernel::overlapped) {
+    const std::int64_t filling = 128 / *launch.samples_per_word;  // replicas of 16 bytes
+    return problem.generator == Generator::philox && problem.replicas % filling == 0 &&
+           overlapped_bytes(*launch.samples_per_word, problem.replicas) <=
+               static_cast<std::size_t>(limits.shared_bytes);
+  }
   if (!launch.cluster) return true;
   if (!Strip{static_cast<int>(problem.size), *launch.cluster, 0}.possible()) return false;
   const std::vector<int> sizes = block_sizes(problem, launch);
@@ -80,7 +88,7 @@ std::vector<Launch> possible_launches(const Problem& problem, const Launch& wish
       if (k > 32 && problem.samples_per_stream % k != 0) continue;  // a word is for one stream
       Launch launch{.device = wish.device, .kernel = kernel, .samples_per_word = k};
       const bool parts = k == 32 && kernel != Kernel::resident;  // a cluster can take some of the replicas
-      if (!clusters) launches.push_back(launch);
+      if (!clusters && possible(problem, launch, limits)) launches.push_back(launch);
       for (int cluster = 1; clusters && cluster <= limits.cluster; ++cluster) {
         for (int together = parts ? 1 : replicas; together <= replicas; together *= 2) {
           launch.cluster = cluster;
@@ -108,6 +116,12 @@ double expected(const Problem& problem, const Launch& launch, const Limits& limi
       return std::max(2 * kernel_start, 0.22e-12 * per_h200 * flips);
     case Kernel::wide:
       return std::max(2 * kernel_start, (k == 128 ? 0.155e-12 : 0.142e-12) * per_h200 * flips);
+    case Kernel::overlapped: {  // a block is alone on its multiprocessor, and waves of blocks are not always full
+      const double columns = std::ceil(static_cast<double>(problem.size) / amsc::Tile::columns) * amsc::Tile::columns;
+      const double rows = std::ceil(static_cast<double>(problem.size) / amsc::Tile::rows) * amsc::Tile::rows;
+      const double waste = columns * rows / std::pow(static_cast<double>(problem.size), 2);
+      return std::max(kernel_start, (k == 64 ? 0.075e-12 : 0.11e-12) * waste * per_h200 * flips);
+    }
     case Kernel::fused: {  // ahead where a block is full of threads, and every multiprocessor has one
       const bool full = k == 64 && block_sizes(problem, launch).front() == 512 && *launch.cluster <= 8;
       const double blocks = words * replicas / *launch.replicas_together * *launch.cluster;
@@ -141,7 +155,7 @@ std::unique_ptr<Simulation> make_simulation(const Problem& problem, const Launch
   without_threads.threads.reset();
   narrow(launches, without_threads);
   const auto can_have = [&](const Launch& launch) {
-    return !launch.cluster || std::ranges::count(block_sizes(problem, launch), *wish.threads) > 0;
+    return block_sizes(problem, launch).empty() || std::ranges::count(block_sizes(problem, launch), *wish.threads) > 0;
   };
   if (wish.threads && std::ranges::any_of(launches, can_have)) std::erase_if(launches, std::not_fn(can_have));
 #ifdef __CUDACC__
@@ -152,7 +166,7 @@ std::unique_ptr<Simulation> make_simulation(const Problem& problem, const Launch
   };
 #endif
   Launch launch = *std::ranges::min_element(launches, {}, cost);
-  if (launch.cluster) {
+  if (!block_sizes(problem, launch).empty()) {
     std::vector<Launch> offered;
     for (const int threads : block_sizes(problem, launch)) offered.push_back({.threads = threads});
     narrow(offered, {.threads = wish.threads});
@@ -167,6 +181,8 @@ std::unique_ptr<Simulation> make_simulation(const Problem& problem, const Launch
       return make_update(problem, launch);
     case Kernel::wide:
       return make_wide(problem, launch);
+    case Kernel::overlapped:
+      return make_overlapped(problem, launch);
     case Kernel::fused:
       return make_fused(problem, launch);
     case Kernel::resident:

@@ -72,17 +72,19 @@ class WidePlanes : public MultispinSimulation<Prng, Layout> {
   void update_planes(Colour colour, int first, int count, cudaStream_t stream) {
     if (count == 0) return;
     const Packing& packing = this->packing_;
-    const int threads = *this->launch_.threads;
-    const dim3 grid(blocks_for(std::int64_t{this->size_} * this->size_, threads), count, grid_samples(packing.words()));
+    const dim3 grid(blocks_for(std::int64_t{this->size_} * this->size_, threads_), count,
+                    grid_samples(packing.words()));
     with_constant<spin_glass::red, spin_glass::blue>(colour, [&]<int known_colour>() {
       with_constant<0, 4>(packing.replicas == 4 ? 4 : 0, [&]<int known_replicas>() {
         update_wide<Prng, Colour(known_colour), units, known_replicas>
-            <<<grid, threads, 0, stream>>>(this->layout_, first, Divisor(this->size_), packing.words(),
-                                           packing.replicas, this->words(), this->draws(colour), this->thresholds_);
+            <<<grid, threads_, 0, stream>>>(this->layout_, first, Divisor(this->size_), packing.words(),
+                                            packing.replicas, this->words(), this->draws(colour), this->thresholds_);
       });
     });
     CHECK_CUDA(cudaGetLastError());
   }
+
+  int threads_ = *this->launch_.threads;  ///< of a block
 };
 
 }  // namespace psflip::PSFLIP_PLATFORM
