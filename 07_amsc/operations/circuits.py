@@ -141,14 +141,34 @@ new = 1e s two f
 # h = s1 or s2, for b = 1 s1 and s2; then two of c1, c2, h are needed for b = 0, one for b > 0, none for b = 3.
 CHOICE = """
 h = e8 s1 s2 not1
+any = fe c1 c2 is3
+f = e8 some h any
+flips = ea c1 c2 f
+new = 3c s flips s
+"""
+# The same without the masks `some`, and without c1 c2 h by two operations.
+PREDICATE = """
+h = e8 s1 s2 not1
 two = e8 c1 c2 h
 f = fe c1 c2 h if 0111 else two
 new = 1e s f is3
 """
+# Found by search.py; m1 and m2 may also differ from site to site.
+FOUND = """
+g1 = 7e s1 s2 m1
+g2 = e6 c1 c2 g1
+g3 = 74 s1 g1 g2
+g4 = e8 c1 m2 g2
+new = 1e s g3 g4
+"""
 COUNTED, CHOSEN = {"m1": "0101", "m2": "0011"}, {"not1": "1011", "is3": "0001"}
 CIRCUITS = {
-    "six": Circuit(SIX, COUNTED, steps(SIX_ADDERS + THIRD_ADDER)),
-    "six-predicate": Circuit(SIX, CHOSEN, steps(SIX_ADDERS + CHOICE)),
-    "four": Circuit(FOUR, COUNTED, steps(FOUR_ADDERS + THIRD_ADDER)),
-    "four-predicate": Circuit(FOUR, CHOSEN, steps(FOUR_ADDERS + CHOICE)),
+    f"{bonds}{name}": Circuit(problem, masks, steps(adders + text))
+    for bonds, problem, adders in (("six", SIX, SIX_ADDERS), ("four", FOUR, FOUR_ADDERS))
+    for name, masks, text in (
+        ("-added", COUNTED, THIRD_ADDER),
+        ("-found", COUNTED, FOUND),
+        ("", CHOSEN | {"some": "0111"}, CHOICE),
+        ("-predicate", CHOSEN, PREDICATE),
+    )
 }
