@@ -161,6 +161,17 @@ g3 = 74 s1 g1 g2
 g4 = e8 c1 m2 g2
 new = 1e s g3 g4
 """
+# Each site with a draw of its own, of which b4, b8 and b12 need not be one within the other.
+OWN_DRAWS = """
+odd = 3c s1 s2 s1
+c3 = c0 s1 s2 s1
+two = e8 c1 c2 c3
+any = fe c1 c2 c3
+x = fc odd b4 odd
+y = ca odd b8 b12
+f = ca any x y
+new = 1e s two f
+"""
 COUNTED, CHOSEN = {"m1": "0101", "m2": "0011"}, {"not1": "1011", "is3": "0001"}
 CIRCUITS = {
     f"{bonds}{name}": Circuit(problem, masks, steps(adders + text))
@@ -172,3 +183,4 @@ CIRCUITS = {
         ("-predicate", CHOSEN, PREDICATE),
     )
 }
+CIRCUITS["own-draws"] = Circuit(OWN, {}, steps(SIX_ADDERS + OWN_DRAWS))
