@@ -1,4 +1,4 @@
-/// The update of stage 07 in as few operations as there are known: 16 of three inputs for 32 samples.
+/// The update of stage 07 in 16 operations of three inputs for 32 samples (operations/ has forms with 15 and 14).
 #pragma once
 
 #include <cstdint>
