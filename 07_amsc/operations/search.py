@@ -12,6 +12,7 @@ Needs python-sat (pip install python-sat). Exit code 0: found; 1: there is none;
 """
 
 import itertools
+import signal
 import sys
 
 sys.path.insert(0, __file__.rsplit("/", 3)[0] + "/common/tools")
@@ -203,6 +204,8 @@ def main(arguments=None):
     given = Given(CIRCUITS[options.circuit], options.names.split(","))
     if len(given.names) + options.masks < 3:
         refuse(f"--from {options.names}: an operation takes three words")
+    for number in (signal.SIGINT, signal.SIGTERM):  # the solver would let Python's handlers wait until it is done
+        signal.signal(number, signal.SIG_DFL)
     found = search(given, options.operations, options.masks, options.predicates)
     if not found:
         print(f"none: {options.operations} operations cannot do it")
