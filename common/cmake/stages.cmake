@@ -1,6 +1,6 @@
 # psflip_add_stage(model engine [REFERENCE] [START objects] [TEST file ...]): the programs of one stage, from what all
-# stages of a model share (common/<model>). `engine` is the library that defines make_simulation. A room of a stage that has
-# an engine of its own has programs of its own. Makes, in <build>/<the folder>/:
+# stages of a model share (common/<model>). `engine` is the library that defines make_simulation. A folder within a stage
+# may call it, too, for an engine of its own. Makes, in <build>/<the folder>/:
 #   <model>            the program, majority or spin_glass
 #   <model>_test       bits against the reference, run by ctest on every platform and schedule; TEST adds the stage's own
 #   <model>_benchmark  Google Benchmark
@@ -68,7 +68,8 @@ function(psflip_add_stage model engine)
     psflip_add_platform_tests(${stage}.${model} ${stage}_${model}_test */cpu${spared} */gpu
                               COST 8 ONCE *VeryMany* *VeryLarge* *ManyAwkward* *ObservesAsTheHostDoes* ${physics})
   endif()
-  if(NOT arg_START)  # whoever starts its programs in its own way tests them in its own way
+  # Whoever starts its programs in its own way tests them in its own way, and a room's program is its stage's but for bits.
+  if(NOT arg_START AND stage STREQUAL folder)
     set(command ${Python3_EXECUTABLE} ${program_test} $<TARGET_FILE:${stage}_${model}>)
     add_test(NAME ${stage}.${model}_program COMMAND ${command} Refusals Runs)
     if(model STREQUAL spin_glass)

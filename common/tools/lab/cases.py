@@ -124,12 +124,12 @@ def counted(task, model):
 
 
 def small(task, model):
-    """What a sanitizer can run in a second or two: lattices that no tile divides, one of them smaller than a tile, and
-    blocks of many warps as well as of a part of one."""
+    """What a sanitizer can run in a second or two: lattices that no tile divides, one of them smaller than a tile, one
+    of three tiles a side, and blocks of many warps as well as of a part of one."""
     if model == "majority":
         some = [
             ({"size": size, "steps": 2, "seed": 7}, launch)
-            for size in (5, 19)
+            for size in (5, 29)
             for launch in launches(task, model, size)
         ]
         largest_blocks = options(storage="int8", thread_width=32, block=min(2, told(task)["blocks"][-1]))
