@@ -818,6 +818,27 @@ WRITE of size 4 at 0x60 thread T1
         )
         self.assertIn("wait at line 4 (next[i] = tile[i + 1];)", finding.reason)
 
+    def test_an_asynchronous_copy_is_told_by_its_beginning_or_by_who_reads_too_early(self):
+        finding = ended(
+            "/k/plain/rewritten/03_shared_memory/update.cu.cpp:2: block (1,0,0) thread (3,0,0) begins an asynchronous "
+            "copy here, and never waits for it\n",
+            -6,
+        )
+        self.assertEqual(
+            finding.reason,
+            "thread (3,0,0) of block (1,0,0) begins an asynchronous copy here, and never waits for it "
+            "(line 2 (tile[i] = now[j];))",
+        )
+        self.assertIn("waits for all groups but n", finding.next_step)
+        said = """==1==ERROR: AddressSanitizer: use-after-poison on address 0x60
+READ of size 4 at 0x60 thread T1
+    #0 0x5 in update /k/memory/rewritten/03_shared_memory/update.cu.cpp:4
+"""
+        self.assertNotIn("asynchronous", ended(said).reason)
+        copies = {"03_shared_memory/update.cu": KERNEL + b"__pipeline_memcpy_async(a, b, 4);\n"}
+        with unittest.mock.patch.dict(FILES, copies):
+            self.assertIn("or what an asynchronous copy has yet to bring", ended(said).reason)
+
     def test_other_ends(self):
         self.assertIn("did not end within 5 s", ended(timed_out=True, code=-9).reason)
         self.assertIn("signal SIGSEGV", ended(code=-11).reason)
