@@ -50,8 +50,7 @@ __global__ void fill_with_zeros(const int4* in, int4* out) {
   out[i] = tile[i];
 }
 
-/// The first warp writes numbers that the others add up; one lane a warp arrives. Half the block waits by token, half
-/// by parity.
+/// The first warp writes numbers that the others add up; one lane a warp arrives, and all wait by parity.
 __global__ void produce_and_consume(int* out) {
   __shared__ Barrier full[2], empty[2];
   __shared__ int numbers[2][32];
