@@ -19,6 +19,7 @@ USUAL = {
     "counted": {},  # the problem and the launch on which memory accesses are counted, where not as in counted()
     "gates": {},  # what the kernel may do to memory at most, whatever else the instructor asks: lab/gates.py
     "left_out": [],  # files that answer the task, kept from its assignment; the stage's lab/ is there instead
+    "starter": "update.cu",  # the file of the stage of which its update.cu is made in the assignment
     "emptied": [],  # files of other stages whose region answers it
 }
 SIZES = {"powers of two": lambda size: size & (size - 1) == 0, "multiples of four": lambda size: size % 4 == 0}
