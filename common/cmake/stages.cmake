@@ -1,6 +1,6 @@
 # psflip_add_stage(model engine [REFERENCE] [START objects] [TEST file ...]): the programs of one stage, from what all
-# stages of a model share (common/<model>). `engine` is the library that defines make_simulation. Makes, in
-# <build>/<stage folder>/:
+# stages of a model share (common/<model>). `engine` is the library that defines make_simulation. A folder within a stage
+# may call it, too, for an engine of its own. Makes, in <build>/<the folder>/:
 #   <model>            the program, majority or spin_glass
 #   <model>_test       bits against the reference, run by ctest on every platform and schedule; TEST adds the stage's own
 #   <model>_benchmark  Google Benchmark
@@ -11,7 +11,8 @@ find_package(Python3 REQUIRED COMPONENTS Interpreter)
 
 function(psflip_add_stage model engine)
   cmake_parse_arguments(PARSE_ARGV 2 arg "REFERENCE" "START" "TEST")
-  cmake_path(GET CMAKE_CURRENT_SOURCE_DIR FILENAME stage)
+  cmake_path(RELATIVE_PATH CMAKE_CURRENT_SOURCE_DIR BASE_DIRECTORY ${PSFLIP_ROOT} OUTPUT_VARIABLE folder)
+  string(REPLACE / _ stage ${folder})
   if(NOT TARGET psflip_${model})
     add_subdirectory(${PSFLIP_ROOT}/common/${model} ${CMAKE_BINARY_DIR}/common/${model})
   endif()
@@ -22,7 +23,7 @@ function(psflip_add_stage model engine)
   set(platforms ${stage}_${model}_platforms)
   add_library(${platforms} OBJECT ${platforms_source})
   target_link_libraries(${platforms} PUBLIC psflip_${model} psflip_platforms ${engine})
-  target_compile_definitions(${platforms} PUBLIC PSFLIP_STAGE="${stage}")
+  target_compile_definitions(${platforms} PUBLIC PSFLIP_STAGE="${folder}")
   if(arg_REFERENCE)
     target_compile_definitions(${platforms} PUBLIC PSFLIP_HAS_GPU=0 PSFLIP_HAS_CPU=0)
   else()
@@ -34,7 +35,7 @@ function(psflip_add_stage model engine)
   add_executable(${stage}_${model}_benchmark)
   foreach(program IN ITEMS ${model} ${model}_test ${model}_benchmark)
     set_target_properties(${stage}_${program} PROPERTIES OUTPUT_NAME ${program}
-                          RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/${stage})
+                          RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/${folder})
     target_link_libraries(${stage}_${program} PRIVATE ${platforms} ${arg_START} psflip_start)
   endforeach()
   target_link_libraries(${stage}_${model} PRIVATE psflip_${model}_program)
@@ -44,10 +45,10 @@ function(psflip_add_stage model engine)
   if(TARGET ${engine}_counted)
     add_library(${platforms}_counted OBJECT EXCLUDE_FROM_ALL ${platforms_source})
     target_link_libraries(${platforms}_counted PUBLIC psflip_${model} psflip_platforms psflip_device_cpu ${engine}_counted)
-    target_compile_definitions(${platforms}_counted PUBLIC PSFLIP_STAGE="${stage}" PSFLIP_HAS_GPU=0 PSFLIP_HAS_CPU=1)
+    target_compile_definitions(${platforms}_counted PUBLIC PSFLIP_STAGE="${folder}" PSFLIP_HAS_GPU=0 PSFLIP_HAS_CPU=1)
     add_executable(${stage}_${model}_counted EXCLUDE_FROM_ALL)
     set_target_properties(${stage}_${model}_counted PROPERTIES OUTPUT_NAME ${model}_counted
-                          RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/${stage})
+                          RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/${folder})
     target_link_libraries(${stage}_${model}_counted PRIVATE ${platforms}_counted ${arg_START} psflip_start
                           psflip_${model}_program)
   endif()
@@ -67,7 +68,8 @@ function(psflip_add_stage model engine)
     psflip_add_platform_tests(${stage}.${model} ${stage}_${model}_test */cpu${spared} */gpu
                               COST 8 ONCE *VeryMany* *VeryLarge* *ManyAwkward* *ObservesAsTheHostDoes* ${physics})
   endif()
-  if(NOT arg_START)  # whoever starts its programs in its own way tests them in its own way
+  # Whoever starts its programs in its own way tests them in its own way, and a room's program is its stage's but for bits.
+  if(NOT arg_START AND stage STREQUAL folder)
     set(command ${Python3_EXECUTABLE} ${program_test} $<TARGET_FILE:${stage}_${model}>)
     add_test(NAME ${stage}.${model}_program COMMAND ${command} Refusals Runs)
     if(model STREQUAL spin_glass)

@@ -7,6 +7,7 @@
 ///   device_functions.hpp  threadIdx, __syncthreads, __shfl_sync, atomicAdd, ...: what kernels call
 ///   block.hpp             one thread block: the barrier and the warp operations are in block.cpp
 ///   cluster.hpp           clusters of blocks; <cooperative_groups.h> is what kernels see of them
+///   asynchronous.hpp      copies that go on by themselves and barriers with phases: <cuda_pipeline.h>, <cuda/barrier>
 ///   fiber.hpp             the stacks that waiting threads keep
 ///   lone_kernel.hpp       kernels of one thread, which may wait; <cuda/atomic> is for the flags that they wait for
 ///   pool.hpp              the host threads that run the blocks of a grid

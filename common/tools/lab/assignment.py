@@ -216,6 +216,15 @@ def assignment_cmake(root):
     return template if template.is_file() else root / "CMakeLists.txt"
 
 
+def origins_of(tasks):
+    """{update.cu: file that its starter is made of}, where all tasks of a stage say the same."""
+    said = {
+        stage: {cases.told(task)["starter"] for task in tasks if task.stage == stage}
+        for stage in {task.stage for task in tasks}
+    }
+    return {f"{stage}/update.cu": f"{stage}/{files.pop()}" for stage, files in said.items() if len(files) == 1}
+
+
 def make_assignment(course, root, out):
     """Writes the assignment into a new folder. Failure if there is one, and nothing is written."""
     if not course.tasks:
@@ -230,7 +239,10 @@ def make_assignment(course, root, out):
     present = {*sources, *(Path(task.stage, "README.md") for task in course.tasks)}
     try:
         emptied = {file for task in course.tasks for file in cases.told(task)["emptied"]}
-        starters = {file: starter((root / file).read_text(), file) for file in sorted(yours | emptied)}
+        origins = origins_of(course.tasks)
+        starters = {
+            file: starter((root / origins.get(file, file)).read_text(), file) for file in sorted(yours | emptied)
+        }
     except ValueError as error:
         raise Failure(str(error)) from None
 

@@ -19,6 +19,7 @@ USUAL = {
     "counted": {},  # the problem and the launch on which memory accesses are counted, where not as in counted()
     "gates": {},  # what the kernel may do to memory at most, whatever else the instructor asks: lab/gates.py
     "left_out": [],  # files that answer the task, kept from its assignment; the stage's lab/ is there instead
+    "starter": "update.cu",  # the file of the stage of which its update.cu is made in the assignment
     "emptied": [],  # files of other stages whose region answers it
 }
 SIZES = {"powers of two": lambda size: size & (size - 1) == 0, "multiples of four": lambda size: size % 4 == 0}
@@ -124,12 +125,12 @@ def counted(task, model):
 
 
 def small(task, model):
-    """What a sanitizer can run in a second or two: lattices that no tile divides, one of them smaller than a tile, and
-    blocks of many warps as well as of a part of one."""
+    """What a sanitizer can run in a second or two: lattices that no tile divides, one of them smaller than a tile, one
+    of three tiles a side, and blocks of many warps as well as of a part of one."""
     if model == "majority":
         some = [
             ({"size": size, "steps": 2, "seed": 7}, launch)
-            for size in (5, 19)
+            for size in (5, 29)
             for launch in launches(task, model, size)
         ]
         largest_blocks = options(storage="int8", thread_width=32, block=min(2, told(task)["blocks"][-1]))

@@ -249,6 +249,7 @@ def memory(text, source):
         "heap-buffer-overflow": "beyond the end of an array in device memory",
         "heap-use-after-free": "an array that was freed",
         "use-after-poison": "beyond an array, in device memory or in the block's shared memory",
+        "unknown-crash": "beyond an array, in device memory or in the block's shared memory",  # of less than 8 bytes
         "stack-buffer-overflow": "beyond a local array",
         "global-buffer-overflow": "beyond a static or __constant__ array",
     }
@@ -257,10 +258,15 @@ def memory(text, source):
     where = source.place(frame["file"], frame["line"]) if frame else "somewhere"
     does = {"READ": "reads", "WRITE": "writes"}.get(access["kind"] if access else "", "touches")
     size = f" {access['size']} bytes" if access else ""
+    what = kinds.get(asan["kind"], asan["kind"])
     step = "which index is too large (or negative), and for which thread? Print it, or stop at it"
-    return Finding(f"{where} {does}{size} {kinds.get(asan['kind'], asan['kind'])}", step)
+    if asan["kind"] in UNTOUCHABLE and any("memcpy_async" in line for lines in source.lines.values() for line in lines):
+        what += ", or what an asynchronous copy has yet to bring"
+        step += "; or does nobody wait for the copy?"
+    return Finding(f"{where} {does}{size} {what}", step)
 
 
+UNTOUCHABLE = ("use-after-poison", "unknown-crash")  # what the CPU path says of shared memory
 SIGNALS = {
     "FPE": "divides an integer by zero",
     "BUS": "touches an address that does not exist",
@@ -305,10 +311,14 @@ def ended(run, source, doing):
         reason = f"a deadlock: threads of a block wait at {where}, and the others never come"
         step = "all threads of a block must reach the same __syncthreads()"
         return Finding(reason, f"{step}: none inside a condition, no return before it")
-    barrier = re.search(rf"{THREAD} (?P<what>(waits|comes|shuffles|calls|asks)[^\n]*)", run.stderr)
+    doings = "waits|comes|shuffles|calls|asks|begins|initialises|announces|uses|arrives"
+    barrier = re.search(rf"{THREAD} (?P<what>({doings})[^\n]*)", run.stderr)
     if barrier:
         reason = f"thread ({barrier['thread']}) of block ({barrier['block']}) {barrier['what']}"
         reason += f" ({' and '.join(dict.fromkeys(places))})" if places else ""
+        if "asynchronous copy" in barrier["what"]:
+            step = "a commit makes a group of the copies before it; __pipeline_wait_prior(n) waits for all groups but n"
+            return Finding(reason, step)
         return Finding(reason, "all threads of a block must come to the same barrier")
     touched = r"^crash: (?P<who>host code|block .*?) touched (?P<address>0x\w+)(?P<rest>[^\n]*)"
     crash = re.search(touched, run.stderr, re.M)

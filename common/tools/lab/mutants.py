@@ -3,6 +3,7 @@
 A mutant is a file common/lab/mutants/NN/NAME.patch. First come lines "Key: value", then a unified diff against its
 stage's update.cu:
     Stage    the folder
+    File     what the patch is against, if another file there that can take the place of update.cu
     Mistake  what the student did, in a student's words
     Part     the part of the grader's result that must fail; its reason is what the student reads
     Reason   a regular expression for that reason; what it matches goes into the table
@@ -33,13 +34,14 @@ FOLDER = "common/lab/mutants"
 GUIDE = "common/lab/INSTRUCTOR.md"
 TABLE = re.compile(r"(<!-- mutants -->\n).*?(<!-- end mutants -->)", re.DOTALL)
 KEYS = ("Stage", "Mistake", "Part", "Reason")  # one line each
-OPTIONAL = ("Next", "Names", "Seconds")
+OPTIONAL = ("File", "Next", "Names", "Seconds")
 
 
 @dataclass(frozen=True)
 class Mutant:
     name: str
     stage: str
+    file: str
     mistake: str
     part: str
     reason: str
@@ -65,7 +67,9 @@ def read_mutant(path):
     for key in KEYS:
         expect(len(values[key]) == 1, f"it takes one line '{key}: ...', not {len(values[key])}")
     stage, mistake, part, reason = (values[key][0] for key in KEYS)
-    expect((ROOT / stage / "update.cu").is_file(), f"Stage: there is no {stage}/update.cu")
+    expect(len(values["File"]) < 2, "it takes one line 'File: ...' at most")
+    file = "".join(values["File"]) or "update.cu"
+    expect((ROOT / stage / file).is_file(), f"{'File' if values['File'] else 'Stage'}: there is no {stage}/{file}")
     expect(part in PARTS, f"Part: {part} is none of {', '.join(PARTS)}")
     expect(len(values["Next"]) < 2, "it takes one line 'Next: ...' at most")
     next_step = "".join(values["Next"])
@@ -76,7 +80,8 @@ def read_mutant(path):
             expect(False, f"{key}: {error}")
     seconds = values["Seconds"] or ["60"]
     expect(len(seconds) == 1 and seconds[0].isdecimal(), f"Seconds: {seconds[-1]} is no whole number, or one too many")
-    return Mutant(path.stem, stage, mistake, part, reason, next_step, tuple(values["Names"]), int(seconds[0]), path)
+    names = tuple(values["Names"])
+    return Mutant(path.stem, stage, file, mistake, part, reason, next_step, names, int(seconds[0]), path)
 
 
 def read_mutants():
@@ -85,15 +90,15 @@ def read_mutants():
 
 def apply(mutant, folder, root=ROOT):
     """The wrong update.cu, in a folder of its own. Failure if the patch does not fit."""
-    target = folder / mutant.stage / "update.cu"
+    target = folder / mutant.stage / mutant.file
     target.parent.mkdir(parents=True)
-    target.write_bytes((root / mutant.stage / "update.cu").read_bytes())
+    target.write_bytes((root / mutant.stage / mutant.file).read_bytes())
     # Without a repository, so that git changes the folder's file and not one of the tree's.
     environment = os.environ | {"GIT_CEILING_DIRECTORIES": str(folder.parent), "GIT_DIR": str(folder / "none")}
     done = subprocess.run(["git", "apply", mutant.patch], cwd=folder, env=environment, capture_output=True, text=True)
     if done.returncode != 0:
         reason = done.stderr.strip().splitlines()[0]
-        raise Failure(f"{mutant.patch.name} does not fit {mutant.stage}/update.cu: {reason}")
+        raise Failure(f"{mutant.patch.name} does not fit {mutant.stage}/{mutant.file}: {reason}")
     return target
 
 

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from counted import recording, show
 from lab import cases, diagnose, gates, kit, results, sandbox, symbols
-from lab.assignment import assigned_sources, make_assignment
+from lab.assignment import assigned_sources, make_assignment, origins_of
 from lab.course import MARK, WEIGHTS, Course, Task, as_toml, files_of, read_course, stage_called, stages_in
 from lab.grade import PARTS, Judge, Part, Result, expected_tests, grade, share_out
 from lab.regions import split, starter, without_bodies, without_references
@@ -200,6 +200,12 @@ class Assignments(unittest.TestCase):
         make_assignment(Course(list(tasks)), ROOT, out)
         return out
 
+    def test_an_exercise_may_have_a_starter_of_its_own(self):
+        file, own = "03_shared_memory/update.cu", "tiles_per_block"
+        self.assertIn(own, (self.make(Task("03_shared_memory", 6)) / file).read_text())
+        for tasks in ([Task("03_shared_memory", 3)], [Task("03_shared_memory", 3), Task("03_shared_memory", 6)]):
+            self.assertNotIn(own, (self.make(*tasks) / file).read_text())
+
     def test_every_stage_and_exercise_can_be_handed_out_without_its_solution(self):
         for task in [Task(stage) for stage in STAGES] + EXERCISES:
             with self.subTest(task):
@@ -213,7 +219,8 @@ class Assignments(unittest.TestCase):
                     parts = split((ROOT / file).read_text(), file)
                     if not parts:
                         continue
-                    self.assertEqual(given[Path(file)], starter((ROOT / file).read_text()))
+                    origin = ROOT / origins_of([task]).get(file, file)
+                    self.assertEqual(given[Path(file)], starter(origin.read_text()))
                     given_away = re.sub(r"\s+", " ", starter("".join(parts), file))
                     secret = {line for line in tokens(parts[1]) if line not in given_away}
                     self.assertTrue(secret)
@@ -817,6 +824,27 @@ WRITE of size 4 at 0x60 thread T1
             -6,
         )
         self.assertIn("wait at line 4 (next[i] = tile[i + 1];)", finding.reason)
+
+    def test_an_asynchronous_copy_is_told_by_its_beginning_or_by_who_reads_too_early(self):
+        finding = ended(
+            "/k/plain/rewritten/03_shared_memory/update.cu.cpp:2: block (1,0,0) thread (3,0,0) begins an asynchronous "
+            "copy here, and never waits for it\n",
+            -6,
+        )
+        self.assertEqual(
+            finding.reason,
+            "thread (3,0,0) of block (1,0,0) begins an asynchronous copy here, and never waits for it "
+            "(line 2 (tile[i] = now[j];))",
+        )
+        self.assertIn("waits for all groups but n", finding.next_step)
+        said = """==1==ERROR: AddressSanitizer: use-after-poison on address 0x60
+READ of size 4 at 0x60 thread T1
+    #0 0x5 in update /k/memory/rewritten/03_shared_memory/update.cu.cpp:4
+"""
+        self.assertNotIn("asynchronous", ended(said).reason)
+        copies = {"03_shared_memory/update.cu": KERNEL + b"__pipeline_memcpy_async(a, b, 4);\n"}
+        with unittest.mock.patch.dict(FILES, copies):
+            self.assertIn("or what an asynchronous copy has yet to bring", ended(said).reason)
 
     def test_other_ends(self):
         self.assertIn("did not end within 5 s", ended(timed_out=True, code=-9).reason)

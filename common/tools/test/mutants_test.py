@@ -46,7 +46,7 @@ class Patches(WithPatch):
         for mutant in read_mutants():
             with self.subTest(mutant.name):
                 update = apply(mutant, self.folder / mutant.name)
-                self.assertNotEqual(update.read_text(), (ROOT / mutant.stage / "update.cu").read_text())
+                self.assertNotEqual(update.read_text(), (ROOT / mutant.stage / mutant.file).read_text())
                 for piece in mutant.names:
                     self.assertTrue(lines_with(piece, update), piece)
                 self.assertEqual(mutant.name[:2], mutant.stage[:2])
@@ -77,6 +77,7 @@ class Patches(WithPatch):
             (HEAD + "Part: memory\n", "it takes one line 'Part: ...', not 2"),
             (HEAD.replace("races", "luck"), "Part: luck is none of build, forward"),
             (HEAD.replace("03_shared", "13_shared"), "Stage: there is no 13_shared_memory/update.cu"),
+            (HEAD + "File: none.cu\n", "File: there is no 03_shared_memory/none.cu"),
             (HEAD.replace("a race", "a (race"), "Reason: missing"),
             (HEAD + "Next: (\n", "Next: missing"),
             (HEAD + "Next: a\nNext: b\n", "it takes one line 'Next: ...' at most"),

@@ -311,6 +311,12 @@ class Recorder final : public Observer {
     worker = &own_worker;
   }
   void barrier_opens() override { own_worker.barrier(); }
+  // What a cp.async does by one instruction is shown as what it moves: a load and a store.
+  void copy_begins(const void* to, const void* from, std::size_t bytes, const void* place) override {
+    const std::uintptr_t code = reinterpret_cast<std::uintptr_t>(place) - 1;
+    record_range(Kind::load, code, reinterpret_cast<std::uintptr_t>(from), bytes);
+    record_range(Kind::store, code, reinterpret_cast<std::uintptr_t>(to), bytes);
+  }
   void block_ends() override {
     own_worker.count();
     worker = nullptr;

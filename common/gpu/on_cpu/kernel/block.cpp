@@ -110,6 +110,7 @@ void Block::begin(uint3 block_index, Cluster* cluster, unsigned rank) {
   rank_ = rank;
   alone_.where.reset();
   arrival_.clear();
+  barriers_.clear();
   if (settings().schedule == Schedule::shuffled) std::shuffle(order_.begin(), order_.end(), random_);
 #ifdef CUDA_ON_CPU_ASAN
   ASAN_UNPOISON_MEMORY_REGION(dynamic_shared_, dynamic_shared_bytes_);
@@ -133,6 +134,7 @@ bool Block::go_on() {
 }
 
 void Block::end() {
+  finish_barriers();
   block_ends_.acquire();
   if (observer != nullptr) observer->block_ends();
   running_block = nullptr;
@@ -269,12 +271,27 @@ bool Block::complete_without_returned_lanes() {
         const unsigned number = thread_number(fiber->thread_index);
         if (number / 32 == it->warp) waiting |= 1u << number % 32;
       }
+    for (const PhaseBarrier& barrier : barriers_)
+      for (const PhaseBarrier::Waiting& at_barrier : barrier.waiting) {
+        const unsigned number = thread_number(at_barrier.fiber->thread_index);
+        if (number / 32 == it->warp) waiting |= 1u << number % 32;
+      }
     if (it->mask & waiting & ~it->meeting->values.lanes) continue;
     complete(*it);
     exchanges_.erase(it);
     return true;
   }
   return false;
+}
+
+void Block::wait_for_phase(PhaseBarrier& barrier, std::uint64_t phase, std::source_location where) {
+  if (phase == barrier.phase) {
+    barrier.waiting.push_back({running_, where});
+    wait();
+  }
+  if (phase + 1 != barrier.phase)
+    die("waits for a phase after which the barrier has been through another: on a GPU it may wait for ever", where);
+  barrier.sync[phase % 2].acquire();
 }
 
 void Block::arrive_at_cluster(std::source_location where) {
@@ -311,6 +328,8 @@ std::size_t Block::arrived_at_cluster() const {
   };
   std::for_each(at_barrier_.begin(), at_barrier_.end(), look);
   for (const Exchange& e : exchanges_) std::for_each_n(e.waiting.begin(), e.waiting_count, look);
+  for (const PhaseBarrier& barrier : barriers_)
+    for (const PhaseBarrier::Waiting& at_barrier : barrier.waiting) look(at_barrier.fiber);
   return count;
 }
 
@@ -381,6 +400,18 @@ void Block::say_where_threads_wait() const {
   if (!at_cluster_barrier_.empty()) {
     say_place(*cluster_->where);
     std::fprintf(stderr, "%zu threads wait at this barrier of the cluster\n", at_cluster_barrier_.size());
+  }
+  for (const PhaseBarrier& barrier : barriers_) {
+    const auto& all = barrier.waiting;
+    for (auto it = all.begin(); it != all.end(); ++it) {
+      const auto at_same_place = [it](const auto& other) { return same_place(other.where, it->where); };
+      if (std::any_of(all.begin(), it, at_same_place)) continue;
+      say_place(it->where);
+      std::fprintf(stderr,
+                   "%td threads wait for a phase of a barrier, with %td of %td arrivals and %td bytes missing\n",
+                   std::count_if(it, all.end(), at_same_place), barrier.wanted - barrier.arrived, barrier.wanted,
+                   barrier.missing_bytes());
+    }
   }
   for (const Exchange& e : exchanges_) {
     say_place(e.where);

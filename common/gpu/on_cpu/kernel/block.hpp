@@ -10,6 +10,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <random>
@@ -17,6 +18,7 @@
 #include <span>
 #include <vector>
 
+#include "asynchronous.hpp"
 #include "sanitizers.hpp"
 #include "vector_types.hpp"
 
@@ -95,6 +97,7 @@ class Block {
   }
   void end_thread() {
     const RuntimeCode runtime;
+    if (copies_in_flight_ > 0) finish_thread_copies();
     block_ends_.release();
     if (--live_ == at_barrier_.size() && live_ > 0) open_barrier();
   }
@@ -116,6 +119,28 @@ class Block {
   void arrive_at_cluster(std::source_location where);
   /// Waits until all threads of the cluster that have not returned have done so too.
   void wait_for_cluster(std::source_location where);
+
+  // ---- the same of what goes on while it does something else (asynchronous.hpp); not inlined: they ask who called
+  /// Begins a copy into shared memory, with the last `zeros` bytes set to zero. Sizes and alignments as for cp.async.
+  [[gnu::noinline]] void copy_async(void* to, const void* from, std::size_t bytes, std::size_t zeros,
+                                    std::source_location where);
+  /// The same, of any size, for whose end the present phase of a barrier waits, and counts its bytes if told so.
+  [[gnu::noinline]] void copy_async(void* to, const void* from, std::size_t bytes, std::size_t alignment,
+                                    BarrierName name, bool counted, std::source_location where);
+  /// The copies since the last commit, if any, are a group.
+  void commit_copies();
+  /// Does the copies of all groups of this thread but the last ones.
+  void wait_for_copies(std::size_t all_but);
+  /// Returns the handle that belongs at the address.
+  std::uint64_t init_barrier(const void* address, std::ptrdiff_t expected, std::source_location where);
+  /// Announces that copies will bring so many bytes in this phase.
+  void expect_bytes(BarrierName name, std::ptrdiff_t bytes, std::source_location where);
+  /// Returns the number of the phase in which the thread arrived. Who drops out does not arrive in later ones.
+  std::uint64_t arrive(BarrierName name, std::ptrdiff_t count, bool drops_out, std::source_location where);
+  /// Waits until that phase is over; of a parity, until the last phase of that parity is.
+  void wait_for_phase(BarrierName name, std::uint64_t phase, std::source_location where);
+  void wait_for_parity(BarrierName name, bool parity, std::source_location where);
+
   /// The dynamic shared memory of the block, and where its static one lies: among the host thread's thread_local
   /// variables.
   std::span<const std::byte> dynamic_shared_memory() const { return {dynamic_shared_, dynamic_shared_bytes_}; }
@@ -154,6 +179,15 @@ class Block {
   void open_barrier();
   void complete(const Exchange& exchange);
   bool complete_without_returned_lanes();
+  void begin_copy(const Copy& copy, std::size_t alignment, std::deque<Copy>& copies, SyncPoint* done,
+                  void* place_of_call);
+  void finish(std::deque<Copy>& copies, std::size_t count);
+  void finish_thread_copies();
+  void finish_barriers();
+  [[noreturn]] void die_of_copy(const Copy& copy, const char* what);
+  PhaseBarrier& find_barrier(BarrierName name, std::source_location where);
+  void end_phase_if_complete(PhaseBarrier& barrier);
+  void wait_for_phase(PhaseBarrier& barrier, std::uint64_t phase, std::source_location where);
   std::size_t arrived_at_cluster() const;
   void say_where_threads_wait() const;
 
@@ -179,6 +213,10 @@ class Block {
   SyncPoint barrier_sync_[2], block_begins_, block_ends_;
 
   std::vector<Exchange> exchanges_;
+
+  std::deque<ThreadCopies> thread_copies_;  ///< by thread number
+  std::size_t copies_in_flight_ = 0;        ///< in all of these
+  std::deque<PhaseBarrier> barriers_;
 
   Cluster alone_;
   Cluster* cluster_ = &alone_;

@@ -20,6 +20,8 @@ class Observer {
   virtual void block_begins(const Block& block) = 0;
   virtual void barrier_opens() = 0;  ///< all threads of the block that have not returned are there
   virtual void block_ends() = 0;
+  /// The running CUDA thread begins an asynchronous copy; `place` is the address to which its call returns.
+  virtual void copy_begins(const void* to, const void* from, std::size_t bytes, const void* place) = 0;
 
   /// Device memory that is allocated, with nothing in it; that is written by a copy or cudaMemset; and that is freed.
   virtual void memory_begins(const void* begin, std::size_t bytes) = 0;

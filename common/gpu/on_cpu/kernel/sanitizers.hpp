@@ -31,6 +31,8 @@ void __tsan_destroy_fiber(void* fiber);
 void __tsan_switch_to_fiber(void* fiber, unsigned flags);
 void __tsan_acquire(void* address);
 void __tsan_release(void* address);
+void __tsan_read_range_pc(void* address, unsigned long bytes, void* place);
+void __tsan_write_range_pc(void* address, unsigned long bytes, void* place);
 void AnnotateIgnoreReadsBegin(const char* file, int line);
 void AnnotateIgnoreReadsEnd(const char* file, int line);
 void AnnotateIgnoreWritesBegin(const char* file, int line);
@@ -65,6 +67,35 @@ class SyncPoint {
 
  private:
   char address_ = 0;
+};
+
+/// In ThreadSanitizer's eyes, who does the asynchronous copies of a CUDA thread: another thread. It knows what that
+/// thread did before it began a copy; to know of the copy takes an acquire() of `done`.
+class CopyingThread {
+ public:
+#ifdef CUDA_ON_CPU_TSAN
+  CopyingThread() = default;
+  CopyingThread(const CopyingThread&) = delete;
+  CopyingThread& operator=(const CopyingThread&) = delete;
+  ~CopyingThread() {
+    if (tsan_ != nullptr) __tsan_destroy_fiber(tsan_);
+  }
+  /// `place` is the address to which the call returns that began the copy.
+  void copies(void* to, const void* from, std::size_t bytes, void* place, SyncPoint& done) {
+    if (tsan_ == nullptr) tsan_ = __tsan_create_fiber(0);
+    void* const cuda_thread = __tsan_get_current_fiber();
+    __tsan_switch_to_fiber(tsan_, 0);  // 0: what came before the switch happened before what follows
+    __tsan_read_range_pc(const_cast<void*>(from), bytes, place);
+    __tsan_write_range_pc(to, bytes, place);
+    done.release();
+    __tsan_switch_to_fiber(cuda_thread, 1);
+  }
+
+ private:
+  void* tsan_ = nullptr;
+#else
+  void copies(void*, const void*, std::size_t, void*, SyncPoint&) {}
+#endif
 };
 
 /// While one lives, memory accesses of this CUDA thread are the runtime's own and no part of the kernel: they are

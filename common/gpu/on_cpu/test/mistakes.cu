@@ -3,23 +3,27 @@
 //   mistakes NAME right|wrong    prints `same` or `WRONG RESULT`, or dies of its mistake
 //
 // What is expected is computed by the host, one thread, no CUDA. mistakes_test.py knows what each tool must say about
-// each mistake; the lines that it must name are those that end in `// NAME`.
+// each mistake; the lines that it must name are those that end in `// NAME`, or in `// NAME: PART` if it names a part.
 
 #include <cooperative_groups.h>
+#include <cuda_pipeline.h>
+#include <cuda/barrier>
 
 #include <cstdio>
 #include <cstring>
 #include <random>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "gpu/check.hpp"
 
 namespace {
 
-constexpr int threads = 128, blocks = 8, sites = threads * blocks, blocks_in_cluster = 4;
+constexpr int threads = 128, blocks = 8, sites = threads * blocks, blocks_in_cluster = 4, tiles = 3;
 using cooperative_groups::cluster_group;
 using cooperative_groups::this_cluster;
+using Barrier = cuda::barrier<cuda::thread_scope_block>;
 
 // ---- barriers
 
@@ -222,6 +226,228 @@ __global__ void cluster_local_variable(const int* in, int* out) {
   int* mine = right ? &tile[i] : &local;
   out[site] = rank > 0 ? *cluster.map_shared_rank(mine, rank - 1) : -1;  // cluster_local_variable
   cluster.sync();
+}
+
+// ---- asynchronous copies
+
+template <bool right>
+__global__ void copy_no_wait(const int* in, int* out) {
+  __shared__ int tile[threads];
+  const int i = threadIdx.x, site = blockIdx.x * threads + i;
+  __pipeline_memcpy_async(&tile[i], &in[site], sizeof(int));  // copy_no_wait: begins
+  __pipeline_commit();
+  if constexpr (right) __pipeline_wait_prior(0);
+  __syncthreads();
+  out[site] = tile[threads - 1 - i];  // copy_no_wait: reads
+}
+
+template <bool right>
+__global__ void copy_no_commit(const int* in, int* out) {
+  __shared__ int tile[threads];
+  const int i = threadIdx.x, site = blockIdx.x * threads + i;
+  __pipeline_memcpy_async(&tile[i], &in[site], sizeof(int));  // copy_no_commit: begins
+  if constexpr (right) __pipeline_commit();
+  __pipeline_wait_prior(0);
+  __syncthreads();
+  out[site] = tile[threads - 1 - i];  // copy_no_commit: reads
+}
+
+template <bool right>
+__global__ void copy_wait_before_commit(const int* in, int* out) {
+  __shared__ int tile[threads];
+  const int i = threadIdx.x, site = blockIdx.x * threads + i;
+  __pipeline_memcpy_async(&tile[i], &in[site], sizeof(int));  // copy_wait_before_commit: begins
+  if constexpr (right) __pipeline_commit();
+  __pipeline_wait_prior(0);
+  if constexpr (!right) __pipeline_commit();
+  __syncthreads();
+  out[site] = tile[threads - 1 - i];  // copy_wait_before_commit: reads
+}
+
+/// Each copy is waited for at last, but too late for the tile that it brings.
+template <bool right>
+__global__ void copy_wrong_group(const int* in, int* out) {
+  __shared__ int ring[tiles][threads];
+  const int i = threadIdx.x, site = blockIdx.x * threads + i;
+  for (int tile = 0; tile < tiles; ++tile) {
+    __pipeline_memcpy_async(&ring[tile][i], &in[(site + tile * threads) % sites], 4);  // copy_wrong_group: begins
+    __pipeline_commit();
+  }
+  __pipeline_wait_prior(right ? tiles - 2 : tiles - 1);
+  __syncthreads();
+  const int sum = ring[0][threads - 1 - i] + ring[1][threads - 1 - i];  // copy_wrong_group: reads
+  __pipeline_wait_prior(0);
+  __syncthreads();
+  out[site] = sum;
+}
+
+/// Two tiles in turn: one is read, the other is on its way.
+template <bool right>
+__global__ void copy_too_early(const int* in, int* out) {
+  __shared__ int ring[2][threads];
+  const int i = threadIdx.x, site = blockIdx.x * threads + i;
+  const auto fetch = [&](int tile) {
+    __pipeline_memcpy_async(&ring[tile % 2][i], &in[(site + tile * threads) % sites], 4);  // copy_too_early: begins
+    __pipeline_commit();
+  };
+  fetch(0);
+  int sum = 0;
+  for (int tile = 0; tile < 2; ++tile) {
+    fetch(tile + 1);
+    __pipeline_wait_prior(1);
+    __syncthreads();
+    sum += ring[tile % 2][threads - 1 - i];  // copy_too_early: reads
+    if constexpr (right) __syncthreads();
+  }
+  __pipeline_wait_prior(0);
+  out[site] = sum;
+}
+
+template <bool right>
+__global__ void copy_twice(const int* in, int* out) {
+  __shared__ int tile[threads];
+  const int i = threadIdx.x, site = blockIdx.x * threads + i;
+  __pipeline_memcpy_async(&tile[i], &in[(site + 1) % sites], sizeof(int));  // copy_twice
+  __pipeline_commit();
+  if constexpr (right) __pipeline_wait_prior(0);
+  __pipeline_memcpy_async(&tile[i], &in[site], sizeof(int));  // copy_twice
+  __pipeline_commit();
+  __pipeline_wait_prior(0);
+  out[site] = tile[i];
+}
+
+/// A thread waits for its own copies, and for nobody else's.
+template <bool right>
+__global__ void copy_no_barrier(const int* in, int* out) {
+  __shared__ int tile[threads];
+  const int i = threadIdx.x, site = blockIdx.x * threads + i;
+  __pipeline_memcpy_async(&tile[i], &in[site], sizeof(int));  // copy_no_barrier
+  __pipeline_commit();
+  __pipeline_wait_prior(0);
+  if constexpr (right) __syncthreads();
+  out[site] = i > 0 ? tile[i - 1] : -1;  // copy_no_barrier
+}
+
+template <bool right>
+__global__ void copy_misaligned(const int* in, int* out) {
+  alignas(8) __shared__ int tile[threads + 2];
+  const int i = threadIdx.x, site = blockIdx.x * threads + i;
+  if (i % 2 == 0) __pipeline_memcpy_async(&tile[right ? i : i + 1], &in[site], 8);  // copy_misaligned
+  __pipeline_commit();
+  __pipeline_wait_prior(0);
+  __syncthreads();
+  out[site] = tile[right ? i : i + 1];
+}
+
+template <bool right>
+__global__ void copy_of_two_bytes(const int* in, int* out) {
+  __shared__ int tile[threads];
+  const int i = threadIdx.x, site = blockIdx.x * threads + i;
+  tile[i] = 0;
+  __pipeline_memcpy_async(&tile[i], &in[site], right ? 4 : 2);  // copy_of_two_bytes
+  __pipeline_commit();
+  __pipeline_wait_prior(0);
+  out[site] = tile[i];
+}
+
+// ---- barriers with phases
+
+template <bool right>
+__global__ void phase_no_init(const int* in, int* out) {
+  __shared__ Barrier barrier;
+  const int site = blockIdx.x * threads + threadIdx.x;
+  if (threadIdx.x == 0) init(&barrier, threads);  // phase_no_init: writes
+  if constexpr (right) __syncthreads();
+  barrier.arrive_and_wait();  // phase_no_init: uses
+  out[site] = in[site];
+}
+
+template <bool right>
+__global__ void phase_no_wait(const int* in, int* out) {
+  __shared__ Barrier barrier;
+  __shared__ int tile[threads];
+  const int i = threadIdx.x, site = blockIdx.x * threads + i;
+  if (i == 0) init(&barrier, threads);
+  __syncthreads();
+  tile[i] = in[site];  // phase_no_wait
+  Barrier::arrival_token token = barrier.arrive();
+  if constexpr (right) barrier.wait(std::move(token));
+  out[site] = i > 0 ? tile[i - 1] : -1;  // phase_no_wait
+}
+
+/// The last warp makes what the others need.
+template <bool right>
+__global__ void phase_wrong_parity(const int* in, int* out) {
+  __shared__ Barrier made;
+  __shared__ int tile[threads];
+  const int i = threadIdx.x, site = blockIdx.x * threads + i;
+  if (i == 0) init(&made, 1);
+  __syncthreads();
+  if (i >= threads - 32) {
+    for (int k = i % 32; k < threads; k += 32) tile[k] = in[site - i + k];  // phase_wrong_parity: writes
+    __syncwarp();
+    if (i % 32 == 0) (void)made.arrive();
+  } else {
+    made.wait_parity(!right);  // phase_wrong_parity: waits
+  }
+  out[site] = i < threads - 32 ? tile[i] : in[site];  // phase_wrong_parity: reads
+}
+
+/// One lane is to arrive for its warp.
+template <bool right>
+__global__ void phase_every_lane(const int* in, int* out) {
+  __shared__ Barrier written;
+  __shared__ int tile[threads];
+  const int i = threadIdx.x, site = blockIdx.x * threads + i;
+  if (i == 0) init(&written, threads / 32);
+  __syncthreads();
+  tile[i] = in[site];  // phase_every_lane: writes
+  __syncwarp();
+  if (!right || i % 32 == 0) (void)written.arrive();
+  written.wait_parity(false);         // phase_every_lane: waits
+  out[site] = tile[threads - 1 - i];  // phase_every_lane: reads
+}
+
+template <bool right>
+__global__ void phase_deadlock(const int* in, int* out) {
+  __shared__ Barrier barrier;
+  const int site = blockIdx.x * threads + threadIdx.x;
+  if (threadIdx.x == 0) init(&barrier, right ? threads : threads + 2);
+  __syncthreads();
+  barrier.arrive_and_wait();  // phase_deadlock
+  out[site] = in[site];
+}
+
+template <bool right>
+__global__ void phase_missing_bytes(const int* in, int* out) {
+  __shared__ Barrier barrier;
+  alignas(16) __shared__ int tile[threads];
+  const int i = threadIdx.x, site = blockIdx.x * threads + i;
+  if (i == 0) init(&barrier, 1);
+  __syncthreads();
+  if (i == 0) {
+    constexpr std::size_t bytes_of_tile = threads * sizeof(int);
+    cuda::device::memcpy_async_tx(tile, &in[site], cuda::aligned_size_t<16>(bytes_of_tile), barrier);
+    (void)cuda::device::barrier_arrive_tx(barrier, 1, right ? bytes_of_tile : bytes_of_tile + 16);
+  }
+  barrier.wait_parity(false);  // phase_missing_bytes
+  out[site] = tile[i];
+}
+
+/// The barrier of the block does not wait for a copy that belongs to another.
+template <bool right>
+__global__ void phase_other_barrier(const int* in, int* out) {
+  __shared__ Barrier barrier;
+  __shared__ int tile[threads];
+  const int i = threadIdx.x, site = blockIdx.x * threads + i;
+  if (i == 0) init(&barrier, threads);
+  __syncthreads();
+  cuda::memcpy_async(&tile[i], &in[site], sizeof(int), barrier);  // phase_other_barrier: begins
+  if constexpr (right)
+    barrier.arrive_and_wait();
+  else
+    __syncthreads();
+  out[site] = i > 0 ? tile[i - 1] : -1;  // phase_other_barrier: reads
 }
 
 // ---- memory
@@ -525,6 +751,11 @@ int half_negative(const Sites& in, int site) {
   const int i = site % threads, mirror = site - i + threads - 1 - i;
   return i < 64 ? -in[mirror] : in[mirror];
 }
+int mirror_image(int site) { return site - site % threads + threads - 1 - site % threads; }
+int mirrored(const Sites& in, int site) { return in[mirror_image(site)]; }
+int sum_of_two_mirrored(const Sites& in, int site) {
+  return mirrored(in, site) + in[(mirror_image(site) + threads) % sites];
+}
 int next_in_warp(const Sites& in, int site) { return in[site % 32 < 31 ? site + 1 : site]; }
 int majority_of_three(const Sites& in, int site) {
   return site == 0 || site == sites - 1 ? in[site] : sum(in, site - 1, 3) > 1;
@@ -562,6 +793,22 @@ const Mistake mistakes[] = {
      block_to_the_left},
     {"cluster_local_variable", run_clusters<cluster_local_variable<true>>, run_clusters<cluster_local_variable<false>>,
      block_to_the_left},
+    {"copy_no_wait", run<copy_no_wait<true>>, run<copy_no_wait<false>>, mirrored},
+    {"copy_no_commit", run<copy_no_commit<true>>, run<copy_no_commit<false>>, mirrored},
+    {"copy_wait_before_commit", run<copy_wait_before_commit<true>>, run<copy_wait_before_commit<false>>, mirrored},
+    {"copy_wrong_group", run<copy_wrong_group<true>>, run<copy_wrong_group<false>>, sum_of_two_mirrored},
+    {"copy_too_early", run<copy_too_early<true>>, run<copy_too_early<false>>, sum_of_two_mirrored},
+    {"copy_twice", run<copy_twice<true>>, run<copy_twice<false>>, unchanged},
+    {"copy_no_barrier", run<copy_no_barrier<true>>, run<copy_no_barrier<false>>, left_neighbour},
+    {"copy_misaligned", run<copy_misaligned<true>>, run<copy_misaligned<false>>, unchanged},
+    {"copy_of_two_bytes", run<copy_of_two_bytes<true>>, run<copy_of_two_bytes<false>>, unchanged},
+    {"phase_no_init", run<phase_no_init<true>>, run<phase_no_init<false>>, unchanged},
+    {"phase_no_wait", run<phase_no_wait<true>>, run<phase_no_wait<false>>, left_neighbour},
+    {"phase_wrong_parity", run<phase_wrong_parity<true>>, run<phase_wrong_parity<false>>, unchanged},
+    {"phase_every_lane", run<phase_every_lane<true>>, run<phase_every_lane<false>>, mirrored},
+    {"phase_deadlock", run<phase_deadlock<true>>, run<phase_deadlock<false>>, unchanged},
+    {"phase_missing_bytes", run<phase_missing_bytes<true>>, run<phase_missing_bytes<false>>, unchanged},
+    {"phase_other_barrier", run<phase_other_barrier<true>>, run<phase_other_barrier<false>>, left_neighbour},
     {"counter", run<counter<true>>, run<counter<false>>, odd_in_block},
     {"in_place", in_place<true>, in_place<false>, majority_of_three},
     {"global_overrun", run<global_overrun<true>, blocks + 1>, run<global_overrun<false>, blocks + 1>, unchanged},

@@ -1,5 +1,6 @@
 // Kernels whose requests, sectors and wavefronts are known. What each access costs stands in recorder_test.py, which
 // finds its line by the comment behind it.
+#include <cuda_pipeline.h>
 #include <cuda_runtime.h>
 
 #include <cstdint>
@@ -89,6 +90,15 @@ __global__ void shared_pairs(const int2* in, int2* out) {
   const int2 value = tile[2 * threadIdx.x];
   out[number()] = value;
 }
+__global__ void copied(const int4* in, int4* out) {
+  __shared__ int4 tile[threads];
+  __pipeline_memcpy_async(&tile[threadIdx.x], &in[number()], sizeof(int4));  // into the tile
+  __pipeline_commit();
+  __pipeline_wait_prior(0);
+  __syncthreads();
+  const int4 value = tile[threadIdx.x ^ 1];
+  out[number()] = value;
+}
 __global__ void half_a_tile(const int* in, int* out) {
   __shared__ int tile[threads];
   extern __shared__ int other_tile[];
@@ -141,6 +151,7 @@ int main() {
   conflicts<<<2, threads>>>(in, out);
   padded<<<1, threads, lanes*(lanes + 1) * sizeof(int)>>>(in, out);
   shared_vectors<<<1, threads>>>(in_vectors, out_vectors);
+  copied<<<3, threads>>>(in_vectors, out_vectors);
   shared_pairs<<<1, threads>>>(in_pairs, out_pairs);
   half_a_tile<<<2, threads, threads * sizeof(int)>>>(in, out);
   from_constants<<<3, threads>>>(out);

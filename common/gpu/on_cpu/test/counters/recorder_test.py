@@ -98,6 +98,11 @@ class Recorder(unittest.TestCase):
     def test_eight_bytes_a_lane_take_a_wavefront_a_half(self):
         self.expect("shared_pairs", "into the tile", "store", "shared", bytes=8, wavefronts=16, conflicts=8)
 
+    def test_an_asynchronous_copy_is_a_load_and_a_store_of_its_line(self):
+        self.expect("copied", "into the tile", "load", "global", bytes=16, requests=12, sectors=192, unwritten=0)
+        self.expect("copied", "into the tile", "store", "shared", bytes=16, requests=12, wavefronts=48, conflicts=0)
+        self.assertEqual(launches("shuffled")["copied"].total("unwritten"), 0)
+
     def test_constant_memory(self):
         self.expect("from_constants", "load", "load", "constant", requests=12, lanes=384, sectors=0)
 
