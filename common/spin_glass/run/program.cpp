@@ -134,7 +134,8 @@ void work(const Options& given) {
   }
   std::ostream& out = files.writes_standard_output() ? std::cerr : std::cout;
 
-  const Launch wish = wish_for(given, saved, choice);
+  Launch wish = wish_for(given, saved, choice);
+  wish.sweeps = run.sweeps - known.sweeps;
   const std::unique_ptr<Simulation> simulation = choice.platform->make(run.problem, wish);
   const Launch launch = simulation->launch();
   if (checkpointer && dynamic_cast<const Resumable*>(simulation.get()) == nullptr) {
@@ -182,7 +183,7 @@ void work(const Options& given) {
   simulate(*simulation, run, schedule, files, checkpointer.get(), result);
   files.end(header, result.averages);
   if (known.json) {
-    std::cout << text_of(result_json(header, simulation->remark(), run, result), 2) << '\n';
+    std::cout << text_of(result_json(header, simulation->remark(), launch.tried, run, result), 2) << '\n';
   } else {
     report(out, run, launch, result);
   }
