@@ -12,6 +12,7 @@
 #include "07_amsc/kernels/kernels.hpp"
 #include "07_amsc/kernels/strips.hpp"
 #include "07_amsc/kernels/trials.hpp"
+#include "app/invalid_input.hpp"
 #include "spin_glass/engine/launches.hpp"
 
 namespace psflip::PSFLIP_PLATFORM {
@@ -185,7 +186,14 @@ std::vector<Possible> possible_launches(const Problem& problem, const Launch& wi
 }
 
 std::unique_ptr<Simulation> make_simulation(const Problem& problem, const Launch& wish) {
-  return make_launch(problem, choose(problem, wish, possible_launches(problem, wish)));
+  const std::vector<Possible> possible = possible_launches(problem, wish);
+  const Launch launch = choose(problem, wish, possible);
+  if (launch.tried.launches == 0) return make_launch(problem, launch);
+  try {
+    return make_launch(problem, launch);
+  } catch (const InvalidInput&) {  // less memory is free than it was, or it was tried on fewer samples
+    return make_launch(problem, possible.front().launch);
+  }
 }
 
 std::unique_ptr<Simulation> make_launch(const Problem& problem, const Launch& launch) {

@@ -25,7 +25,7 @@ constexpr double share_of_run = 0.03, least_seconds = 0.3, most_seconds = 4;
 constexpr double sweeps_of_trial = 50;
 /// Spins that keep a device as busy as more of them do, many waves of clusters at least.
 #ifdef __CUDACC__
-constexpr double enough_spins = 1ll << 34;
+constexpr double enough_spins = 1ll << 32;
 #else
 constexpr double enough_spins = 1 << 22;
 #endif

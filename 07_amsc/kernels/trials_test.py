@@ -103,6 +103,20 @@ class Trials(programs.Ending):
         self.assertEqual((again["launch"], again["hash"]), (plain["launch"], plain["hash"]))
         self.assertNotIn("tried", again)
 
+    def test_what_was_found_may_not_fit_any_more(self):
+        generator = ["--generator", "mt19937"]
+        plain = self.run_it(*generator, PSFLIP_LAUNCHES="off")
+        self.begin_long_run(*generator)
+        all_there, file = self.written()
+        (choice,) = all_there["choices"]
+        choice["launch"] = {"kernel": "small", "samples_per_word": "32", "cluster": "1", "replicas_together": "1"}
+        choice["launch"]["threads"] = "256"  # four copies of all streams, 10 MB
+        file.write_text(json.dumps(all_there))
+        self.assertEqual(self.run_it(*generator)["launch"]["kernel"], "small")
+        less = self.run_it(*generator, PSFLIP_LAUNCHES=str(self.cache), PSFLIP_CPU_MEMORY="8000000")
+        self.assertEqual((less["launch"], less["hash"]), (plain["launch"], plain["hash"]))
+        self.assertNotIn("tried", less)
+
     def test_a_damaged_file_is_replaced(self):
         self.cache.mkdir()
         file = self.cache / "launches.json"

@@ -81,7 +81,7 @@ Json measure(const Options& options) {
   std::set<std::size_t> again(fastest.begin(), fastest.end());
   again.insert({choice, expected});
   for (int repetition = 0; repetition < options.repetitions; ++repetition)
-    for (const std::size_t i : again) rows[i].times.push_back(time(rows[i], options.longer));
+    for (const std::size_t i : again) rows.at(i).times.push_back(time(rows[i], options.longer));
 
   const auto best = *std::ranges::min_element(again, {}, [&](std::size_t i) { return rows[i].seconds(); });
   Json all = Json::array();
@@ -93,7 +93,7 @@ Json measure(const Options& options) {
           {"tried", chosen.tried.launches},
           {"seconds_to_choose", chosen.tried.seconds},
           {"seconds_until_made", until_chosen},
-          {"choice", json_of_row(rows[choice])},
+          {"choice", json_of_row(rows.at(choice))},
           {"expected", json_of_row(rows[expected])},
           {"best", json_of_row(rows[best])},
           {"seconds", watch.seconds()},

@@ -196,7 +196,9 @@ int program(int argc, char** argv) {
       "spin_glass");
   Options options;
   declare(line, options);
-  line.footer("The hash identifies the final state: every stage, device and launch gives the same.");
+  line.footer(
+      "The hash identifies the final state: every stage, device and launch gives the same. Where a stage has several\n"
+      "kernels, a long run may try launches before it chooses; not with PSFLIP_LAUNCHES=off in the environment.");
   return run_program(line, argc, argv, [&] { work(options); });
 }
 
