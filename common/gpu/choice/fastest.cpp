@@ -20,11 +20,11 @@ class Trials {
   double least(std::size_t candidate) const { return least_[candidate]; }
   double best() const { return *std::ranges::min_element(least_); }
   double took() const { return clock_() - begin_; }
-  /// Those within `close` of the best, fastest first.
+  /// Those within `close_to_best` of the best, fastest first.
   std::vector<std::size_t> finalists() const {
     std::vector<std::size_t> found;
     for (std::size_t i = 0; i < least_.size(); ++i)
-      if (least_[i] < never && least_[i] <= close * best()) found.push_back(i);
+      if (least_[i] < never && least_[i] <= close_to_best * best()) found.push_back(i);
     std::ranges::stable_sort(found, {}, [&](std::size_t i) { return least_[i]; });
     return found;
   }
