@@ -58,9 +58,11 @@ TEST(Fastest, LeavesOutWhatIsExpectedToBeSlow) {
 }
 
 TEST(Fastest, TriesTheOthersOfFastGroupsOnly) {
-  Fake fake{{{1, 0}, {1, 0}, {1.1, 1}, {1.1, 1}, {1.1, 1}}, {3, 0.5, 1, 1.2, 0.9}};
-  EXPECT_EQ(fake.find(1).candidate, 4u);
+  Fake fake{{{1, 0}, {1, 0}, {1.1, 1}, {1.1, 1}, {1.1, 1}, {1.2, 2}, {1.2, 2}}, {3, 0.5, 1.5, 2, 1.4, 1, 0.9}};
+  EXPECT_EQ(fake.find(1).candidate, 6u);
   EXPECT_FALSE(std::ranges::count(fake.order, 1u)) << "the first of its group is three times as slow";
+  fake.order.resize(6);
+  EXPECT_THAT(fake.order, ElementsAre(0, 2, 5, 6, 3, 4)) << "those of the fastest group come first";
 }
 
 TEST(Fastest, BeginsWithWhatIsExpectedToBeFastest) {

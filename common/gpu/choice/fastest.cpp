@@ -20,11 +20,11 @@ class Trials {
   double least(std::size_t candidate) const { return least_[candidate]; }
   double best() const { return *std::ranges::min_element(least_); }
   double took() const { return clock_() - begin_; }
-  /// Those within `close_to_best` of the best, fastest first.
-  std::vector<std::size_t> finalists() const {
+  /// Those that take no more than so many times the least, fastest first.
+  std::vector<std::size_t> within(double factor) const {
     std::vector<std::size_t> found;
     for (std::size_t i = 0; i < least_.size(); ++i)
-      if (least_[i] < never && least_[i] <= close_to_best * best()) found.push_back(i);
+      if (least_[i] < never && least_[i] <= factor * best()) found.push_back(i);
     std::ranges::stable_sort(found, {}, [&](std::size_t i) { return least_[i]; });
     return found;
   }
@@ -57,12 +57,11 @@ bool try_all(const std::vector<Candidate>& candidates, Trials& trials) {
   for (const std::size_t i : order)
     if (candidates[i].expected <= most && seen.insert(candidates[i].group).second)
       if (!trials.run(i, brief_seconds)) return false;
-  std::set<int> fast;
-  for (const std::size_t i : trials.finalists()) fast.insert(candidates[i].group);
-  for (const std::size_t i : order)
-    if (fast.contains(candidates[i].group) && trials.least(i) == never)
-      if (!trials.run(i, brief_seconds)) return false;
-  std::vector<std::size_t> finalists = trials.finalists();
+  for (const std::size_t first : trials.within(fast_group))
+    for (std::size_t i = 0; i < candidates.size(); ++i)
+      if (candidates[i].group == candidates[first].group && i != first)
+        if (!trials.run(i, brief_seconds)) return false;
+  std::vector<std::size_t> finalists = trials.within(close_to_best);
   finalists.resize(std::min<std::size_t>(finalists.size(), most_finalists));
   for (int pass = 0; pass < 2 && finalists.size() > 1; ++pass)
     for (const std::size_t i : finalists)

@@ -31,14 +31,15 @@ struct Fastest {
 /// Trials take `budget` seconds. One is begun only if the longest so far would still fit. They go by what is expected,
 /// so that the likely ones have been tried when the time is up:
 /// 1. briefly, the first of every group that is expected to take no more than `plausible` times the least;
-/// 2. briefly, the others of the groups that came within `close_to_best` of the fastest;
-/// 3. longer, and twice, the few that are within `close_to_best` then.
+/// 2. briefly, the others of the groups that took no more than `fast_group` times the least;
+/// 3. longer, and twice, the few that take no more than `close_to_best` times the least then.
 ///
 /// The least time of a candidate counts: whatever disturbs a trial makes it longer.
 Fastest fastest(const std::vector<Candidate>& candidates, double budget, const Try& run,
                 const std::function<double()>& clock);
 
 inline constexpr double plausible = 4;
+inline constexpr double fast_group = 1.6;
 inline constexpr double close_to_best = 1.3;
 inline constexpr int most_finalists = 8;
 inline constexpr double first_seconds = 0.05;  ///< of the first trial: until then a device may be idling
