@@ -5,12 +5,15 @@
 #include <cmath>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "07_amsc/kernels/kernels.hpp"
 #include "07_amsc/kernels/overlapped/tile.hpp"
 #include "07_amsc/kernels/strips.hpp"
+#include "07_amsc/kernels/trials.hpp"
+#include "app/invalid_input.hpp"
 #include "spin_glass/engine/launches.hpp"
 
 namespace psflip::PSFLIP_PLATFORM {
@@ -145,9 +148,33 @@ double expected(const Problem& problem, const Launch& launch, const Limits& limi
   return std::ceil(blocks / (places * shared_by)) * shared_by * (flips / blocks * ps * 132 + 1e-6);
 }
 
+/// Numbers of threads for a launch: the wish, or all that are worth a try, the stage's choice first.
+std::vector<int> threads_for(const Problem& problem, const Launch& launch, const std::optional<int>& wish) {
+  if (block_sizes(problem, launch).empty()) {
+    if (!wish) return {default_threads, 64, 256, 512};
+    check_threads(*wish, most_threads);
+    return {*wish};
+  }
+  std::vector<Launch> offered;
+  for (const int threads : block_sizes(problem, launch)) offered.push_back({.threads = threads});
+  narrow(offered, {.threads = wish});
+  std::vector<int> all;
+  for (const Launch& offer : offered) all.push_back(*offer.threads);
+  return all;
+}
+
+/// The same on this platform.
+double expected_here(const Problem& problem, const Launch& launch, const Limits& limits) {
+#ifdef __CUDACC__
+  return expected(problem, launch, limits);
+#else  // barriers cost more than anything else, and a host thread is no multiprocessor
+  return 100 * (launch.cluster.value_or(launch.kernel == Kernel::overlapped) + expected(problem, launch, limits));
+#endif
+}
+
 }  // namespace
 
-std::unique_ptr<Simulation> make_simulation(const Problem& problem, const Launch& wish) {
+std::vector<Possible> possible_launches(const Problem& problem, const Launch& wish) {
   check(problem, {generators.begin(), generators.end()});
   const Limits limits = limits_of(wish.device);
   std::vector<Launch> launches = possible_launches(problem, wish, limits);
@@ -155,27 +182,36 @@ std::unique_ptr<Simulation> make_simulation(const Problem& problem, const Launch
   without_threads.threads.reset();
   narrow(launches, without_threads);
   const auto can_have = [&](const Launch& launch) {
-    return block_sizes(problem, launch).empty() || std::ranges::count(block_sizes(problem, launch), *wish.threads) > 0;
+    const std::vector<int> sizes = block_sizes(problem, launch);
+    return sizes.empty() ? 1 <= *wish.threads && *wish.threads <= most_threads
+                         : std::ranges::count(sizes, *wish.threads) > 0;
   };
   if (wish.threads && std::ranges::any_of(launches, can_have)) std::erase_if(launches, std::not_fn(can_have));
-#ifdef __CUDACC__
-  const auto cost = [&](const Launch& launch) { return expected(problem, launch, limits); };
-#else  // on host threads barriers cost more than anything else
-  const auto cost = [&](const Launch& launch) {
-    return launch.cluster.value_or(0) + expected(problem, launch, limits);
-  };
-#endif
-  Launch launch = *std::ranges::min_element(launches, {}, cost);
-  if (!block_sizes(problem, launch).empty()) {
-    std::vector<Launch> offered;
-    for (const int threads : block_sizes(problem, launch)) offered.push_back({.threads = threads});
-    narrow(offered, {.threads = wish.threads});
-    launch.threads = offered.front().threads;
-  } else {
-    launch.threads = wish.threads.value_or(default_threads);
-    check_threads(*launch.threads, most_threads);
+  const auto cost = [&](const Launch& launch) { return expected_here(problem, launch, limits); };
+  std::ranges::stable_sort(launches, {}, cost);
+  std::vector<Possible> all;
+  for (int group = 0; Launch launch : launches) {
+    for (const int threads : threads_for(problem, launch, wish.threads)) {
+      launch.threads = threads;
+      all.push_back({launch, cost(launch), group});
+    }
+    ++group;
   }
+  return all;
+}
 
+std::unique_ptr<Simulation> make_simulation(const Problem& problem, const Launch& wish) {
+  const std::vector<Possible> possible = possible_launches(problem, wish);
+  const Launch launch = choose(problem, wish, possible);
+  if (launch.tried.launches == 0) return make_launch(problem, launch);
+  try {
+    return make_launch(problem, launch);
+  } catch (const InvalidInput&) {  // less memory is free than it was, or it was tried on fewer samples
+    return make_launch(problem, possible.front().launch);
+  }
+}
+
+std::unique_ptr<Simulation> make_launch(const Problem& problem, const Launch& launch) {
   switch (*launch.kernel) {
     case Kernel::update:
       return make_update(problem, launch);

@@ -74,6 +74,9 @@ find_package(GTest REQUIRED)
 find_package(benchmark REQUIRED)
 
 enable_testing()
+# No test tries launches, or looks at what was remembered of this user's, unless it says so.
+file(WRITE ${CMAKE_BINARY_DIR}/test_environment.cmake "set(ENV{PSFLIP_LAUNCHES} off)\n")
+set_property(DIRECTORY ${CMAKE_SOURCE_DIR} APPEND PROPERTY TEST_INCLUDE_FILES ${CMAKE_BINARY_DIR}/test_environment.cmake)
 include(${CMAKE_CURRENT_LIST_DIR}/compiling.cmake)
 include(${CMAKE_CURRENT_LIST_DIR}/fuzzing.cmake)
 include(${CMAKE_CURRENT_LIST_DIR}/kernels.cmake)

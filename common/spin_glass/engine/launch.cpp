@@ -1,5 +1,7 @@
 #include "spin_glass/engine/launch.hpp"
 
+#include <cstdio>
+
 namespace psflip::spin_glass {
 
 const std::vector<LaunchField>& launch_fields(const Launch&) {
@@ -16,6 +18,13 @@ const std::vector<LaunchField>& launch_fields(const Launch&) {
       launch_field("transport", &Launch::transport, "How boundary planes get to other ranks of MPI", 0, automatic),
   };
   return fields;
+}
+
+std::string words_of(const Tried& tried) {
+  if (tried.launches == 0) return {};
+  char when[32] = "by an earlier run";
+  if (!tried.earlier) std::snprintf(when, sizeof when, "(%.2g s)", tried.seconds);
+  return ": the fastest of " + std::to_string(tried.launches) + " that were tried " + when;
 }
 
 }  // namespace psflip::spin_glass

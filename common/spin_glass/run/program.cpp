@@ -134,7 +134,8 @@ void work(const Options& given) {
   }
   std::ostream& out = files.writes_standard_output() ? std::cerr : std::cout;
 
-  const Launch wish = wish_for(given, saved, choice);
+  Launch wish = wish_for(given, saved, choice);
+  wish.sweeps = run.sweeps - known.sweeps;
   const std::unique_ptr<Simulation> simulation = choice.platform->make(run.problem, wish);
   const Launch launch = simulation->launch();
   if (checkpointer && dynamic_cast<const Resumable*>(simulation.get()) == nullptr) {
@@ -182,7 +183,7 @@ void work(const Options& given) {
   simulate(*simulation, run, schedule, files, checkpointer.get(), result);
   files.end(header, result.averages);
   if (known.json) {
-    std::cout << text_of(result_json(header, simulation->remark(), run, result), 2) << '\n';
+    std::cout << text_of(result_json(header, simulation->remark(), launch.tried, run, result), 2) << '\n';
   } else {
     report(out, run, launch, result);
   }
@@ -195,7 +196,9 @@ int program(int argc, char** argv) {
       "spin_glass");
   Options options;
   declare(line, options);
-  line.footer("The hash identifies the final state: every stage, device and launch gives the same.");
+  line.footer(
+      "The hash identifies the final state: every stage, device and launch gives the same. Where a stage has several\n"
+      "kernels, a long run may try launches before it chooses; not with PSFLIP_LAUNCHES=off in the environment.");
   return run_program(line, argc, argv, [&] { work(options); });
 }
 

@@ -106,9 +106,12 @@ Json header_json(const Run& run, const DeviceReport& device, const Launch& launc
   };
 }
 
-Json result_json(Json object, const std::string& remark, const Run& run, const Result& result) {
+Json result_json(Json object, const std::string& remark, const Tried& tried, const Run& run, const Result& result) {
   if (!remark.empty()) {
     object["remark"] = remark;
+  }
+  if (tried.launches > 0) {
+    object["tried"] = {{"launches", tried.launches}, {"seconds", tried.seconds}, {"earlier", tried.earlier}};
   }
   object["seconds"] = result.seconds;
   object["ps_per_flip"] = run.sweeps > 0 ? Json(ps_per_flip(run, result)) : Json();
@@ -148,7 +151,7 @@ void report(std::ostream& out, const Run& run, const Launch& launch, const Resul
   }
   out << "hash " << run.couplings_hash << '\n';
   if (!values_of(launch).empty()) {
-    out << "launch      " << in_words(launch) << '\n';
+    out << "launch      " << in_words(launch) << words_of(launch.tried) << '\n';
   }
   if (run.sweeps > 0) {
     out << "time        " << 1e3 * result.seconds / static_cast<double>(run.sweeps) << " ms per sweep, "

@@ -15,9 +15,9 @@ namespace psflip::spin_glass {
 /// problem, device, launch.
 nlohmann::ordered_json header_json(const Run& run, const DeviceReport& device, const Launch& launch);
 
-/// The header and the result. `remark`: that of the engine.
-nlohmann::ordered_json result_json(nlohmann::ordered_json header, const std::string& remark, const Run& run,
-                                   const Result& result);
+/// The header and the result. `remark`: that of the engine; `tried`: of its launch.
+nlohmann::ordered_json result_json(nlohmann::ordered_json header, const std::string& remark, const Tried& tried,
+                                   const Run& run, const Result& result);
 
 void report_device(std::ostream& out, const DeviceReport& device, const std::string& remark);
 void report(std::ostream& out, const Run& run, const Launch& launch, const Result& result);
