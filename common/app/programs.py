@@ -204,6 +204,14 @@ class Printing(InFolder):
 
 
 def main():
+    """The tests of the program that is named first: all, or the classes that follow; after --but, all but these classes,
+    so that one that is added need not be named to be run."""
     global PROGRAM
     PROGRAM = os.path.abspath(sys.argv.pop(1))
+    if sys.argv[1:2] == ["--but"]:
+        own = vars(sys.modules["__main__"]).items()
+        cases = [name for name, value in own if isinstance(value, type) and issubclass(value, unittest.TestCase)]
+        for name in sys.argv[2:]:
+            cases.remove(name)
+        sys.argv[1:] = cases
     unittest.main()
