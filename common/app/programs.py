@@ -204,8 +204,8 @@ class Printing(InFolder):
 
 
 def main():
-    """The tests of the program that is named first: all, or the classes that follow; after --but, all but these classes,
-    so that one that is added need not be named to be run."""
+    """The tests of the program that is named first: all, or the classes that follow; after --but, all but these
+    classes, so that one that is added need not be named to be run."""
     global PROGRAM
     PROGRAM = os.path.abspath(sys.argv.pop(1))
     if sys.argv[1:2] == ["--but"]:
