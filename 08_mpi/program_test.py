@@ -13,6 +13,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -37,6 +38,12 @@ class OnRanks(programs.InFolder):
     # In memory, if there is such a folder: a checkpoint waits for its disk.
     place = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
 
+    def setUp(self):
+        super().setUp()
+        holder = tempfile.TemporaryDirectory(dir=self.place, ignore_cleanup_errors=True)
+        self.addCleanup(holder.cleanup)
+        self.room_of_mpi, self.runs_of_mpi = holder.name, 0
+
     def start(self, ranks, *arguments, folder=None):
         """On so many ranks; or, on none, stage 00's program."""
         if ranks == 0:
@@ -46,13 +53,20 @@ class OnRanks(programs.InFolder):
         return self.start_words(words, folder)
 
     def start_words(self, words, folder=None):
+        self.runs_of_mpi += 1
         process = subprocess.Popen(
             [*map(str, words)],
             cwd=folder or self.folder,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            env=os.environ | {"OMPI_MCA_odls_base_sigkill_timeout": str(self.mercy)},
+            env=os.environ
+            | {
+                "OMPI_MCA_odls_base_sigkill_timeout": str(self.mercy),
+                # One of its own for each: Open MPI's is shared by all of a user's runs, and one that ends may remove it
+                # while another one begins.
+                "OMPI_MCA_orte_tmpdir_base": f"{self.room_of_mpi}/{self.runs_of_mpi}",
+            },
         )
         for close in (process.stdout.close, process.stderr.close, process.wait, process.kill):
             self.addCleanup(close)  # the last first; the ranks end when mpirun has gone
@@ -137,6 +151,13 @@ class Bits(OnRanks):
             found = self.result(ranks, "--resume", "c", "--sweeps", 60, *OUTPUTS, folder=folder)
             self.assertEqual(self.bits(found), answer)
             self.assertEqual(self.files(folder), files)
+
+
+class Alone(programs.Printing):
+    def test_closed_streams_stay_out_of_files(self):
+        """MPI opens files, too. mpirun gives its ranks all three."""
+        rows = self.folder / "rows.csv"
+        self.assert_keeps_closed_streams_out_of_files("--size", 4, "--sweeps", 2, "--output", rows, files=[rows])
 
 
 class Refusals(OnRanks):

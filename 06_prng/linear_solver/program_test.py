@@ -19,10 +19,9 @@ GENERAL = "%%MatrixMarket matrix coordinate real general\n"
 ARRAY = "%%MatrixMarket matrix array real general\n"
 
 
-def run(*arguments):
-    return subprocess.run(
-        [PROGRAM, "--device", "cpu", *map(str, arguments)], capture_output=True, text=True, timeout=120
-    )
+def run(*arguments, **more):
+    words = [PROGRAM, "--device", "cpu", *map(str, arguments)]
+    return subprocess.run(words, capture_output=True, text=True, timeout=120, **more)
 
 
 def result(*arguments):
@@ -97,6 +96,17 @@ class Solutions(InFolder):
             right = exact[i + 1] if i < 49 else 0
             diagonal = 3.5 if i in (0, 49) else 2.5
             self.assertAlmostEqual(diagonal * exact[i] - left - right, math.sin(math.pi * i / 49), places=9)
+
+    def test_closed_streams_stay_out_of_files(self):
+        path = self.folder / "x.csv"
+        problem = ("--matrix", "lap1d:3,1", "--histories", 100, "--output", path)
+        run(*problem)
+        expected = path.read_bytes()
+        for closed in ((0,), (1,), (2,), (0, 1, 2)):
+            path.unlink()
+            done = run(*problem, preexec_fn=lambda closed=closed: [os.close(stream) for stream in closed])
+            self.assertEqual(done.returncode, 1 if 1 in closed else 0)  # without its report
+            self.assertEqual(path.read_bytes(), expected)
 
     def test_comparison(self):
         found = result("--matrix", "lap2d:20,20", "--histories", 20000, "--compare")
@@ -285,10 +295,29 @@ class Refusals(InFolder):
         self.assertAlmostEqual(found["radii"]["h"]["upper"], 0.9, places=9)
         self.assertAlmostEqual(found["radii"]["second_moment"]["upper"], 0.81, places=9)
 
-    def test_output_that_cannot_be_written(self):
-        done = run("--matrix", "lap2d:3,3", "--output", self.folder / "no/where.csv")
+    def assert_says_no(self, done, names):
         self.assertEqual((done.returncode, done.stdout), (2, ""))
         self.assertRegex(done.stderr, r"\Alinear_solver: [^\n]+\n\Z")
+        self.assertIn(names, done.stderr)
+
+    def test_nothing_is_written_over(self):
+        matrix, part = (self.file(name, GENERAL + "1 1 1\n1 1 2\n") for name in ("a.csv", "x.csv.psflip.part"))
+        rhs = self.file("b.csv", ARRAY + "1 1\n1\n")
+        (self.folder / "link.csv").hardlink_to(matrix)
+        before = {path: path.read_bytes() for path in self.folder.iterdir()}
+        for read, output in ((matrix, "a.csv"), (matrix, "link.csv"), (matrix, "b.csv"), (part, "x.csv")):
+            done = run("--matrix", read, "--rhs", rhs, "--output", self.folder / output)
+            self.assert_says_no(done, f"{output}: ")
+            self.assertEqual({path: path.read_bytes() for path in self.folder.iterdir()}, before)
+
+    def test_settings(self):
+        setting = os.environ | {"PSFLIP_SCHEDULE": ""}
+        done = run("--matrix", "lap1d:3,1", "--output", self.folder / "x.csv", env=setting)
+        self.assert_says_no(done, "PSFLIP_SCHEDULE is ''")
+        self.assertEqual(list(self.folder.iterdir()), [])
+
+    def test_output_that_cannot_be_written(self):
+        self.assert_says_no(run("--matrix", "lap2d:3,3", "--output", self.folder / "no/where.csv"), "where.csv")
         done = run("--matrix", "lap2d:3,3", "--output", "/dev/stdout", "--json")
         self.assertEqual(done.returncode, 2)
 

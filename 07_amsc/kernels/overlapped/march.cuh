@@ -1,7 +1,7 @@
 /// Two sweeps in one pass over memory: a tile marches through the lattice along z'.
 #pragma once
 
-#include <cuda_pipeline_primitives.h>
+#include <cuda_pipeline.h>
 
 #include <cstdint>
 

@@ -1,6 +1,8 @@
 // The parts of common/app, each by what it promises.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/file.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -31,6 +33,17 @@
 #include "app/progress.hpp"
 #include "app/state_hash.hpp"
 #include "app/text.hpp"
+
+namespace {
+int error_of_locks = 0;  // unless it is 0, locks fail, as on a file system without them
+}  // namespace
+
+/// In the place of the C library's.
+extern "C" int flock(int descriptor, int operation) noexcept {
+  if (error_of_locks == 0) return static_cast<int>(syscall(SYS_flock, descriptor, operation));
+  errno = error_of_locks;
+  return -1;
+}
 
 namespace psflip {
 namespace {
@@ -500,6 +513,20 @@ TEST_F(OutputFileTest, IsWrittenByOneAtATime) {
   third.commit();
   EXPECT_EQ(read(path("a")), "3");
   EXPECT_EQ(files(), 1);
+}
+
+TEST_F(OutputFileTest, SaysOnceThatThereAreNoLocks) {
+  testing::internal::CaptureStderr();
+  error_of_locks = ENOLCK;
+  {
+    const FileLock lock(path("c"));
+    OutputFile(path("a")).commit();
+    OutputFile(path("b")).commit();
+  }
+  error_of_locks = 0;
+  EXPECT_EQ(testing::internal::GetCapturedStderr(),
+            path("c") + ": No locks available: no other program should write there\n");
+  EXPECT_EQ(files(), 2);
 }
 
 TEST_F(OutputFileTest, TakesWhatAKilledProgramLeft) {

@@ -116,6 +116,7 @@ class Trial:
         self.random = random.Random(f"{seed} {program.label} {kind} {number}")
         self.folder = folder / "run"
         self.folder.mkdir()
+        self.rooms_of_mpi = folder.parent / "mpi" / folder.name  # made by the first that needs one
         self.ranks = self.random.randint(1, 2) if program.mpi is not None else 1
         self.processes = []
         self.kills = 0  # by SIGKILL; what is left then is nobody's fault until somebody cleans up
@@ -130,6 +131,9 @@ class Trial:
         words = program.words(arguments, self.ranks, wrapper)
         defaults = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
         env = os.environ | (program.mpi or {}) | (env or {})
+        # What Open MPI keeps of a run is in a folder that all of a user's runs share, and one that ends may remove it
+        # while another one begins.
+        env["OMPI_MCA_orte_tmpdir_base"] = str(self.rooms_of_mpi / str(len(self.processes)))
         folder = folder or self.folder
         process = subprocess.Popen(words, cwd=folder, env=env, start_new_session=True, **defaults | more)
         process.folder = folder
@@ -153,6 +157,7 @@ class Trial:
                 with contextlib.suppress(ProcessLookupError):
                     os.killpg(process.pid, signal.SIGKILL)
                 process.communicate()
+        shutil.rmtree(self.rooms_of_mpi, ignore_errors=True)
 
     @staticmethod
     def done(process, out, err):

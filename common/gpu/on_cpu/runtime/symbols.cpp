@@ -17,7 +17,7 @@ struct Symbol {
   std::vector<std::vector<std::byte>> copy;  ///< by device
 };
 
-std::mutex mutex;
+std::mutex mutex_of_symbols;
 std::map<void*, Symbol> symbols;
 
 void load(void* variable, Symbol& symbol, int device) {
@@ -40,7 +40,7 @@ void load_for_copy(void* variable, std::size_t bytes, int device) {
 }  // namespace
 
 void load_symbols(int device) {
-  const std::lock_guard lock(mutex);
+  const std::lock_guard lock(mutex_of_symbols);
   for (auto& [variable, symbol] : symbols) load(variable, symbol, device);
 }
 
@@ -48,7 +48,7 @@ cudaError_t copy_to_symbol(void* symbol, std::size_t symbol_bytes, const void* s
                            std::size_t offset) {
   if (offset > symbol_bytes || bytes > symbol_bytes - offset) return report(cudaErrorInvalidValue);
   enqueue(nullptr, [=, device = current_device()] {
-    const std::lock_guard lock(mutex);
+    const std::lock_guard lock(mutex_of_symbols);
     load_for_copy(symbol, symbol_bytes, device);
     std::memcpy(static_cast<std::byte*>(symbol) + offset, source, bytes);
   });
@@ -60,7 +60,7 @@ cudaError_t copy_from_symbol(void* target, void* symbol, std::size_t symbol_byte
                              std::size_t offset) {
   if (offset > symbol_bytes || bytes > symbol_bytes - offset) return report(cudaErrorInvalidValue);
   enqueue(nullptr, [=, device = current_device()] {
-    const std::lock_guard lock(mutex);
+    const std::lock_guard lock(mutex_of_symbols);
     load_for_copy(symbol, symbol_bytes, device);
     std::memcpy(target, static_cast<const std::byte*>(symbol) + offset, bytes);
   });

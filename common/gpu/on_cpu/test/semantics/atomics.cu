@@ -5,7 +5,7 @@
 #include "semantics.hpp"
 
 namespace psflip::PSFLIP_PLATFORM {
-namespace {
+namespace atomics {
 
 constexpr int blocks = 20, threads = 100, count = blocks * threads;
 
@@ -110,5 +110,5 @@ TEST(Atomics, InSharedMemory) {
   EXPECT_EQ(result_of<int>(8, [](int* out) { histogram<<<blocks, threads>>>(out); }), expected);
 }
 
-}  // namespace
+}  // namespace atomics
 }  // namespace psflip::PSFLIP_PLATFORM

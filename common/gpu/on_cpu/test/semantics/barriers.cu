@@ -2,7 +2,7 @@
 #include "semantics.hpp"
 
 namespace psflip::PSFLIP_PLATFORM {
-namespace {
+namespace barriers {
 
 const dim3 shapes[] = {1, 2, 31, 32, 33, 100, 1023, 1024, {7, 5, 3}, {16, 16, 4}, {1, 3, 64}};
 
@@ -111,5 +111,5 @@ TEST(Barriers, MakeATreeSumRight) {
   EXPECT_EQ(total[0], expected);
 }
 
-}  // namespace
+}  // namespace barriers
 }  // namespace psflip::PSFLIP_PLATFORM

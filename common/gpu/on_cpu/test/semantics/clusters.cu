@@ -6,7 +6,7 @@
 #include "semantics.hpp"
 
 namespace psflip::PSFLIP_PLATFORM {
-namespace {
+namespace clusters {
 
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
 // nvcc compiles for devices without clusters too, where its header does not declare them and nothing below runs.
@@ -353,5 +353,5 @@ TEST(ThreadBlockGroup, IsTheBlock) {
             generate(2 * 60, [](int i) { return 59 - i % 60; }));
 }
 
-}  // namespace
+}  // namespace clusters
 }  // namespace psflip::PSFLIP_PLATFORM

@@ -2,7 +2,7 @@
 #include "semantics.hpp"
 
 namespace psflip::PSFLIP_PLATFORM {
-namespace {
+namespace constants {
 
 struct Rule {
   int threshold;
@@ -69,5 +69,5 @@ TEST(DeviceVariables, KeepTheirValueFromLaunchToLaunch) {
   EXPECT_EQ(value, 5 + 3 * 4 * 40);
 }
 
-}  // namespace
+}  // namespace constants
 }  // namespace psflip::PSFLIP_PLATFORM

@@ -6,7 +6,7 @@
 #include "semantics.hpp"
 
 namespace psflip::PSFLIP_PLATFORM {
-namespace {
+namespace devices {
 
 constexpr int count = 100;
 
@@ -165,5 +165,5 @@ TEST_F(Devices, FreeMemoryOfWhicheverDevice) {
   EXPECT_EQ(to_host(a), std::vector<int>(count, 6));
 }
 
-}  // namespace
+}  // namespace devices
 }  // namespace psflip::PSFLIP_PLATFORM

@@ -2,7 +2,7 @@
 #include "semantics.hpp"
 
 namespace psflip::PSFLIP_PLATFORM {
-namespace {
+namespace graphs {
 
 constexpr int count = 100;
 
@@ -140,5 +140,5 @@ TEST_F(Graphs, RefuseTheDefaultStreamMeanwhile) {
   cudaGetLastError();
 }
 
-}  // namespace
+}  // namespace graphs
 }  // namespace psflip::PSFLIP_PLATFORM

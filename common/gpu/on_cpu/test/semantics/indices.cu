@@ -4,7 +4,7 @@
 #include "semantics.hpp"
 
 namespace psflip::PSFLIP_PLATFORM {
-namespace {
+namespace indices {
 
 struct Seen {
   uint3 thread, block;
@@ -53,5 +53,5 @@ TEST(Indices, BigGrids) {
   EXPECT_EQ(result_of<unsigned>(1, [](unsigned* n) { count_blocks<<<dim3(1, 1, 65535), 1>>>(n); })[0], 65535u);
 }
 
-}  // namespace
+}  // namespace indices
 }  // namespace psflip::PSFLIP_PLATFORM

@@ -4,7 +4,7 @@
 #include "semantics.hpp"
 
 namespace psflip::PSFLIP_PLATFORM {
-namespace {
+namespace integers {
 
 using Word = unsigned long long;
 
@@ -165,5 +165,5 @@ TEST(CacheHints, ServeVectors) {
   EXPECT_EQ(to_host(wide), swapped);
 }
 
-}  // namespace
+}  // namespace integers
 }  // namespace psflip::PSFLIP_PLATFORM

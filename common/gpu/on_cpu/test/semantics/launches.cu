@@ -4,7 +4,7 @@
 #include "semantics.hpp"
 
 namespace psflip::PSFLIP_PLATFORM {
-namespace {
+namespace launches {
 
 __global__ void ran(int* flag) { *flag = 1; }
 
@@ -166,5 +166,5 @@ TEST(Launches, TakeTheirShapeFromAnyNumber) {
   EXPECT_EQ(filled([=](int* out) { fill_grid<<<{1, 2}, {4, 1, 1}, shared_bytes, 0>>>(out, 1); }), first(8));
 }
 
-}  // namespace
+}  // namespace launches
 }  // namespace psflip::PSFLIP_PLATFORM

@@ -4,7 +4,7 @@
 #include "semantics.hpp"
 
 namespace psflip::PSFLIP_PLATFORM {
-namespace {
+namespace memory {
 
 constexpr int count = 1000;
 constexpr std::size_t bytes = count * sizeof(int);
@@ -212,5 +212,5 @@ TEST(Memory, MayRunOut) {
   EXPECT_EQ(pointer, nullptr);
 }
 
-}  // namespace
+}  // namespace memory
 }  // namespace psflip::PSFLIP_PLATFORM

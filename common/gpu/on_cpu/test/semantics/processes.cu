@@ -7,7 +7,7 @@
 #include "semantics.hpp"
 
 namespace psflip::PSFLIP_PLATFORM {
-namespace {
+namespace processes {
 
 constexpr int count = 1000;
 
@@ -253,5 +253,5 @@ TEST(Handles, MustMakeSense) {
   EXPECT_EQ(cudaGetLastError(), cudaErrorInvalidValue);
 }
 
-}  // namespace
+}  // namespace processes
 }  // namespace psflip::PSFLIP_PLATFORM

@@ -4,7 +4,7 @@
 #include "semantics.hpp"
 
 namespace psflip::PSFLIP_PLATFORM {
-namespace {
+namespace shared_memory {
 
 constexpr int blocks = 200;
 
@@ -115,5 +115,5 @@ TEST(SharedMemory, DynamicMemoryIsForAnyType) {
   EXPECT_EQ(result_of<int>(1, [](int* out) { address_of_dynamic<<<1, 8, 8 * sizeof(int4)>>>(out); })[0], 0);
 }
 
-}  // namespace
+}  // namespace shared_memory
 }  // namespace psflip::PSFLIP_PLATFORM

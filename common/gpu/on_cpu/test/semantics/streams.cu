@@ -6,7 +6,7 @@
 #include "semantics.hpp"
 
 namespace psflip::PSFLIP_PLATFORM {
-namespace {
+namespace streams {
 
 constexpr int count = 1000;
 
@@ -324,5 +324,5 @@ TEST(Streams, ServeSeveralHostThreads) {
   for (int t = 0; t < host_threads; ++t) EXPECT_ALL(buffers[t], 50 * t);
 }
 
-}  // namespace
+}  // namespace streams
 }  // namespace psflip::PSFLIP_PLATFORM

@@ -9,7 +9,7 @@
 
 // clang-format off
 namespace psflip::PSFLIP_PLATFORM {
-namespace {
+namespace syntax {
 
 TEST(Syntax, TextsStayAsTheyAre) {
   const std::string quoted = "a<<<1, 1>>>(); \" // extern __shared__ int a[];", raw = R"(a<<<1, 1>>>(" \)",
@@ -55,7 +55,7 @@ TEST(Syntax, TemplateArguments) {
 TEST(Syntax, Names) {
   const auto once = [](int* out) { inner::deeper::store_two<<<1, 1>>>(out); };
   EXPECT_EQ(result_of<int>(1, once)[0], 12) << "default arguments";
-  EXPECT_EQ(result_of<int>(1, [](int* out) { ::psflip::PSFLIP_PLATFORM::inner::deeper::store_two<<<1, 1>>>(out, 3, 4); })[0], 34);
+  EXPECT_EQ(result_of<int>(1, [](int* out) { ::psflip::PSFLIP_PLATFORM::syntax::inner::deeper::store_two<<<1, 1>>>(out, 3, 4); })[0], 34);
   EXPECT_EQ(result_of<int>(1, [](int* out) { overloaded<<<1, 1>>>(out, 5); overloaded<<<1, 1>>>(out, 5.0f); })[0], 505);
 }
 
@@ -155,5 +155,5 @@ TEST(Syntax, DynamicSharedMemory) {
   EXPECT_EQ(measured(any_type<char>), std::vector<int>({1, 1, 0}));
 }
 
-}  // namespace
+}  // namespace syntax
 }  // namespace psflip::PSFLIP_PLATFORM

@@ -5,7 +5,7 @@
 #include "semantics.hpp"
 
 namespace psflip::PSFLIP_PLATFORM {
-namespace {
+namespace textures {
 
 /// A texture over all of a buffer, or over its first elements.
 template <class T>
@@ -124,5 +124,5 @@ TEST(Textures, HaveAsManyElementsAsTheDeviceSays) {
   EXPECT_TRUE(std::ranges::equal(read, written));
 }
 
-}  // namespace
+}  // namespace textures
 }  // namespace psflip::PSFLIP_PLATFORM

@@ -2,7 +2,7 @@
 #include "semantics.hpp"
 
 namespace psflip::PSFLIP_PLATFORM {
-namespace {
+namespace warps {
 
 const dim3 block(8, 12);  // three warps: lanes are numbered through the rows
 constexpr int threads = 96, blocks = 2;
@@ -237,5 +237,5 @@ TEST(Warps, AddTheirLanes) {
   }
 }
 
-}  // namespace
+}  // namespace warps
 }  // namespace psflip::PSFLIP_PLATFORM
