@@ -176,6 +176,15 @@ def handout(task, root, present, hints):
     return re.sub(r"^<!-- .* -->\n", "", text, flags=re.MULTILINE), pictures
 
 
+# What the README says of GPUs.
+USES_GPU = {
+    "runs": "on the CPU and, if there is one, on the GPU",
+    "toolkit": " With a GPU,\nthe CUDA toolkit's `nvcc` has to be on the PATH.",
+    "native": "the same on a GPU, if there is one; how fast it is",
+}
+USES_NONE = {"runs": "on the CPU", "toolkit": "", "native": "not judged: this assignment uses no GPU"}
+
+
 def read_me(course, files, root):
     rows = [
         f"| [{task.name}]({task.stage}/README.md) | {', '.join(f'`{file}`' for file in files[task])} | {task.points:g} "
@@ -189,9 +198,10 @@ def read_me(course, files, root):
         for task in course.tasks
         if cases.gates(task)
     )
+    uses = USES_GPU if course.cuda else USES_NONE
     words = {"title": course.title, "text": text, "tasks": "\n".join(rows)}
     template = (root / "common/lab/README.template.md").read_text()
-    return template.format(number=first[:2], stage=first, model=model_of(first, root), **words)
+    return template.format(number=first[:2], stage=first, model=model_of(first, root), **uses, **words)
 
 
 def copy_sources(root, sources, folder):

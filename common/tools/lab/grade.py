@@ -407,6 +407,8 @@ class Judge:
         return self.tests("gpu", "gpu", {})
 
     def expect_gpu(self):
+        if not self.kit.cuda:
+            raise NotHere("no GPU is used: --no-cuda, or cuda = false in course.toml")
         if not gpu_is_visible():
             raise NotHere("no GPU here")
         if not shutil.which("nvcc"):

@@ -25,9 +25,11 @@ BUILDS = {
 
 
 class Kit:
-    """Sources and builds in a folder that stays from call to call. `root` is psFlip, or an assignment."""
+    """Sources and builds in a folder that stays from call to call. `root` is psFlip, or an assignment; without `cuda`,
+    nvcc and GPUs are left alone."""
 
-    def __init__(self, root, folder):
+    def __init__(self, root, folder, cuda=True):
+        self.cuda = cuda
         self.root, self.folder = Path(root).resolve(), Path(folder).resolve()
         self.tree = self.folder / "tree"
         self.prepared, self.compilers = set(), {}

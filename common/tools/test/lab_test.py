@@ -141,15 +141,17 @@ class Courses(unittest.TestCase):
             "Ärger",
             "x\ny",
             False,
+            False,
             WEIGHTS | {"races": 5},
         )
         self.assertEqual(self.read(as_toml(course)), course)
-        self.assertTrue(self.read("").hints)
+        self.assertTrue(self.read("").hints and self.read("").cuda)
 
     def test_refusals_name_key_and_value(self):
         for text, part in {
-            "x = 1": "a key of the file is 'x'; allowed is title, text, hints, task, weights",
+            "x = 1": "a key of the file is 'x'; allowed is title, text, hints, cuda, task, weights",
             "hints = 1": "hints is 1; allowed is true or false",
+            'cuda = "no"': "cuda is 'no'; allowed is true or false",
             "title = 1": "title is 1; allowed is a text",
             "task = 3": "task is 3",
             '[[task]]\nstage = "99"': "there is no stage '99'",
@@ -443,6 +445,15 @@ class Commands(unittest.TestCase):
             self.refused("--out", "make_lab", "03")
             self.refused("No such file", "make_lab", "--course", out, "--out", out)
             self.assertEqual(list(Path(folder).iterdir()), [])
+
+    def test_make_lab_without_cuda(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for options, uses in ((["--no-cuda"], False), ([], True)):
+                out = Path(folder, str(uses))
+                done = self.call("make_lab", "03", *options, "--out", out)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertIs(read_course(out / "course.toml", out).cuda, uses)
+                self.assertEqual("nvcc" in (out / "README.md").read_text(), uses)
 
     def test_grade_refuses(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -1143,6 +1154,23 @@ class Timing(unittest.TestCase):
         ):
             files = {"03_shared_memory/update.cu": submission}
             return Judge(Task("03_shared_memory"), files, TimedKit(Path(folder)), 20, ()).judge("speed")
+
+    def test_without_cuda_no_gpu_is_used(self):
+        """Nor looked for: what would be found is there."""
+        parts = {}
+        for cuda in (True, False):
+            stand_in = unittest.mock.Mock(cuda=cuda, tree=ROOT / "none")
+            judge = Judge(Task("03_shared_memory"), {}, stand_in, 20, ())
+            found = {"gpu_is_visible": lambda: True, "shutil": unittest.mock.Mock(**{"which.return_value": "/nvcc"})}
+            with (
+                unittest.mock.patch.multiple("lab.grade", **found),
+                unittest.mock.patch.object(judge, "make", side_effect=diagnose.Finding("nvcc was called")),
+            ):
+                stand_in.has_solutions = False
+                parts[cuda] = [judge.judge(name) for name in ("gpu", "sanitizer", "speed")]
+        self.assertEqual({part.reason for part in parts[True]}, {"nvcc was called"})
+        self.assertEqual({part.passed for part in parts[False]}, {None})
+        self.assertIn("--no-cuda", parts[False][0].reason)
 
     def test_as_fast_as_the_solution(self):
         part = self.speed(b"1e-5")
