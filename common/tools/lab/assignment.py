@@ -121,7 +121,7 @@ def closure(stages, root, changes):
 # The checker itself.
 LAB = "__init__ assignment cases confine course diagnose gates grade hints kit regions results sandbox symbols"
 TOOLS = [f"common/tools/lab/{name}.py" for name in LAB.split()]
-TOOLS += [f"common/tools/counted/{name}.py" for name in ("advice", "recording", "show")]
+TOOLS += [f"common/tools/counted/{name}.py" for name in ("advice", "predict", "recording", "show")]
 NEEDED = "grade setup.bash models.py options.py results.py stages.py table.py"
 TOOLS += [f"common/tools/{name}" for name in NEEDED.split()]
 HINT_TOOLS = ["common/tools/hint"]  # where there are hints to show

@@ -8,6 +8,7 @@ reference's, whose hashes are compared here.
 """
 
 import json
+import math
 import os
 import random
 import re
@@ -20,6 +21,7 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from counted import predict
 from lab import cases, diagnose, gates, sandbox, symbols
 from lab.course import WEIGHTS, Task
 from lab.diagnose import Finding, Source
@@ -40,11 +42,14 @@ PARTS = (
     "sanitizer",
     "speed",
 )
+ON_GPU = PARTS[-3:]
 SCHEDULES = ("forward", "reversed", "shuffled")
 ORDERS = ("forward", "shuffled:1", "shuffled:2")  # of the threads, when races are looked for
 SPARED = ("Physics", "VeryManySamples", "VeryLarge", "ObservesAsTheHostDoes")  # take long, look at no index
 FULL_SPEED, LEAST_SPEED = 0.8, 0.5  # of the reference's: full points, and passed at all
-FEW_UPDATES, LEAST_SECONDS = 10, 1.0  # of a timed run, and how much longer one with many must take
+FEW_UPDATES, LEAST_SECONDS = 10, 0.5  # of a timed run, and how much longer one with many must take
+TIMED_RUNS = 2  # of each program and number of updates on each of the problems
+CERTAIN = 0.8  # of the least time that a problem's bytes take: what is faster has not moved them
 BUILD_SECONDS = 900
 REPORTS = ("--gtest_output=json:report-", "--json")  # options by which a program writes what the checker reads
 TOOLS = ("memcheck", "racecheck", "synccheck")  # of compute-sanitizer
@@ -171,6 +176,7 @@ class Judge:
         self.watched = (kit.tree, *watched)
         self.tampered = self.hung = False
         self.last = ""  # the command that was run last
+        self.device = ""  # where programs are timed
 
     def judge(self, name):
         self.last = f"./check {self.task.stage[:2]} --only {name}"
@@ -198,7 +204,7 @@ class Judge:
 
     def make(self, build, targets=()):
         """Builds the stage's programs, or these."""
-        self.kit.prepare(build, self.task.stage, self.files)
+        self.kit.prepare(build, self.task.stage, self.files, targets)
         self.kit.put(self.files)
         run = self.kit.build(build, self.task.stage, BUILD_SECONDS, targets)
         if run.timed_out:
@@ -433,12 +439,13 @@ class Judge:
         """Against the solution, on problems drawn for this call. What a timed run computes is compared, too."""
         self.expect_gpu()
         reference = self.reference_program() if self.kit.has_solutions else None
-        self.make("gpu")
+        self.make("gpu", [f"{self.task.stage}_{self.model}"])
         program = self.kit.program("gpu", self.task.stage, self.model)
         times = []
         for problem in cases.timed(self.task, self.model, random.SystemRandom()):
             programs = [reference, program] if reference else [program]
             times.append(self.times_of_update(programs, problem, self.enough_updates(programs[0], problem)))
+            self.refuse_impossible(problem, times[-1][0], times[-1][-1])
         times.sort(key=lambda of: of[0] / of[-1])
         theirs, own = times[len(times) // 2][0], times[len(times) // 2][-1]
         if not reference:
@@ -449,28 +456,49 @@ class Judge:
             raise Finding(reason, "which neighbours in memory do neighbouring threads read? How many bytes move?")
         return Part("speed", True, reason, share=min(1, ratio / FULL_SPEED))
 
+    def refuse_impossible(self, problem, theirs, own):
+        """A 2D lattice soon changes no more, so its state may be right without most of the steps; but who does them
+        moves their bytes. The solution is the limit where it needs less time than this model says."""
+        device = predict.device_named(self.device)
+        if not device:
+            return
+        moved, spins = cases.least_bytes(self.task, self.model, problem), cases.spins(problem)
+        least = min(theirs, predict.least_seconds(moved, device) / spins * 1e12)
+        if own < CERTAIN * least:
+            raise Finding(
+                f"the timed program ({problem}) takes {own:.3g} ps {self.unit}; to move the {moved / spins:.3g} bytes "
+                f"that each of them needs, the {device.title} takes {least:.3g} ps",
+                "which steps, or which spins, does the code leave out?",
+            )
+
     @property
     def unit(self):
         return "a spin and step" if self.model == "majority" else "a flip"
 
     def reference_program(self):
-        """The solution, built here and now."""
-        self.kit.put({})
-        run = self.kit.build("gpu", self.task.stage, BUILD_SECONDS)
-        if run.code != 0:
-            raise NotHere("the reference does not build for the GPU here")
+        """The solution, built by the first submission to its stage that is timed."""
         copy = self.kit.folder / "reference" / self.task.stage
-        copy.parent.mkdir(exist_ok=True)
-        shutil.copy(self.kit.program("gpu", self.task.stage, self.model), copy)
+        if copy not in self.kit.copied:
+            self.kit.put({})
+            self.kit.configure("gpu")
+            run = self.kit.build("gpu", self.task.stage, BUILD_SECONDS, [f"{self.task.stage}_{self.model}"])
+            if run.code != 0:
+                raise NotHere("the reference does not build for the GPU here")
+            copy.parent.mkdir(exist_ok=True)
+            shutil.copy(self.kit.program("gpu", self.task.stage, self.model), copy)
+            self.kit.copied.add(copy)
         return copy
 
     def enough_updates(self, program, problem):
         """So many that a run with them takes LEAST_SECONDS longer."""
         start, updates = self.timed_run(program, problem, FEW_UPDATES)[0], 100
         while updates < 10**7:
-            if self.timed_run(program, problem, FEW_UPDATES + updates)[0] - start >= LEAST_SECONDS:
+            longer = self.timed_run(program, problem, FEW_UPDATES + updates)[0] - start
+            if longer >= LEAST_SECONDS:
                 break
-            updates *= 4
+            # A tenth of it can be told from how unequally programs start.
+            updates *= 4 if longer < LEAST_SECONDS / 10 else min(4, 1.2 * LEAST_SECONDS / longer)
+            updates = math.ceil(updates)
         return updates
 
     def times_of_update(self, programs, problem, updates):
@@ -480,7 +508,7 @@ class Judge:
         numbers = (FEW_UPDATES, FEW_UPDATES + updates)
         seconds = {(program, number): [] for program in programs for number in numbers}
         hashes = {}
-        for _ in range(3):
+        for _ in range(TIMED_RUNS):
             for program in programs:
                 for number in numbers:
                     took, found = self.timed_run(program, problem, number)
@@ -495,13 +523,15 @@ class Judge:
         return [max(1e-9, b - a) / updates / cases.spins(problem) * 1e12 for a, b in zip(few, many)]
 
     def timed_run(self, program, problem, updates):
-        """Its seconds, and the hash of its state."""
+        """Its seconds, and the hash of its state. The first program that is timed says on which device."""
         case = cases.with_updates(problem, self.model, updates)
         run = self.run(case.command(program, "--device", "gpu", "--json"))
         finding = diagnose.ended(run, self.source, "the timed program")
         if finding or run.code != 0:
             raise finding or Finding(f"the timed program ended with exit code {run.code}")
-        return run.seconds, self.hash_in(run, f"the timed program ({case})")
+        found = self.hash_in(run, f"the timed program ({case})")
+        self.device = self.device or json.loads(run.stdout)["device"]["name"]
+        return run.seconds, found
 
 
 def expected_tests(tree, model, platform):
