@@ -7,6 +7,8 @@ a test could forge its report, problems drawn for the run are solved by two prog
 reference's, whose hashes are compared here.
 """
 
+import contextlib
+import fcntl
 import json
 import math
 import os
@@ -67,6 +69,8 @@ class Part:
     command: str = ""  # shows again what is wrong
     picture: str = ""  # of where it is wrong
     seconds: float | None = None  # that judging it took, building included
+    value: float | None = None  # what a leaderboard shows, in `unit`
+    unit: str = ""
 
 
 @dataclass
@@ -438,6 +442,10 @@ class Judge:
     def speed(self):
         """Against the solution, on problems drawn for this call. What a timed run computes is compared, too."""
         self.expect_gpu()
+        with alone_on_the_gpu():
+            return self.timed()
+
+    def timed(self):
         reference = self.reference_program() if self.kit.has_solutions else None
         self.make("gpu", [f"{self.task.stage}_{self.model}"])
         program = self.kit.program("gpu", self.task.stage, self.model)
@@ -454,7 +462,8 @@ class Judge:
         reason = f"{own:.3g} ps {self.unit}, {ratio:.2f} times as fast as the reference ({theirs:.3g} ps)"
         if ratio < LEAST_SPEED:
             raise Finding(reason, "which neighbours in memory do neighbouring threads read? How many bytes move?")
-        return Part("speed", True, reason, share=min(1, ratio / FULL_SPEED))
+        unit = f"ps {self.unit}"
+        return Part("speed", True, reason, share=min(1, ratio / FULL_SPEED), value=float(f"{own:.4g}"), unit=unit)
 
     def refuse_impossible(self, problem, theirs, own):
         """A 2D lattice soon changes no more, so its state may be right without most of the steps; but who does them
@@ -532,6 +541,14 @@ class Judge:
         found = self.hash_in(run, f"the timed program ({case})")
         self.device = self.device or json.loads(run.stdout)["device"]["name"]
         return run.seconds, found
+
+
+@contextlib.contextmanager
+def alone_on_the_gpu():
+    """One timed submission of a user at a time: a class is judged by several programs."""
+    with Path(tempfile.gettempdir(), f"psflip-gpu-{os.getuid()}.lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
 
 
 def expected_tests(tree, model, platform):
