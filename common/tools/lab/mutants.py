@@ -244,7 +244,7 @@ def filled(text, mutants, verdicts):
 
 
 def in_numbers(mutants, verdicts, repeat):
-    """'3 mutants, 20 times each: '"""
+    """'9 mutants, 20 times each: '"""
     names = {mutant.name for mutant in mutants}
     others = [verdict.name for verdict in verdicts if verdict.name not in names]
     parts = [f"{len(mutants)} mutants" + (f", {repeat} times each" if repeat > 1 else "")]
@@ -260,7 +260,7 @@ def option_parser():
         f"kernel of {FOLDER} is rejected for the right reason. Then fills the table of {GUIDE}.",
     )
     add = adder(parser)
-    add("names", "MUTANT", "only these, or those of a stage (03), and fill no table (all of them)", nargs="*")
+    add("names", "MUTANT", "only these, or those of a stage, by its number, and fill no table (all of them)", nargs="*")
     parser.add_argument("--check", action="store_true", help="change nothing; exit code 1 if the table is stale, too")
     where = "what is compiled once: the 2D model's here, the 3D one's in DIR-3d (build-lab)"
     add("--build-dir", "DIR", where, Path, default=ROOT / "build-lab")
