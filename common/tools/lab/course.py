@@ -11,7 +11,7 @@ from stages import Failure
 
 # What a part of a result counts. A part that cannot be judged (no GPU) counts neither for nor against.
 WEIGHTS = {"build": 0, "forward": 2, "reversed": 1, "shuffled": 1, "fresh": 1, "races": 2, "memory": 1}
-WEIGHTS |= {"counters": 1}  # where a task has gates
+WEIGHTS |= {"nvcc": 1, "counters": 1}  # where there is nvcc; where a task has gates
 WEIGHTS |= {"gpu": 1, "sanitizer": 0, "speed": 1}  # these take a GPU
 MARK = re.compile(r"^## (?P<number>\d+)\. (?P<title>.+)\n(?:<!-- code: (?P<files>.+) -->\n)?", re.MULTILINE)
 

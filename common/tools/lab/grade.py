@@ -24,7 +24,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from counted import predict
-from lab import cases, diagnose, gates, sandbox, symbols
+from lab import cases, cuda_rules, diagnose, gates, sandbox, symbols
 from lab.course import WEIGHTS, Task
 from lab.diagnose import Finding, Source
 from models import REFERENCE_FOLDER
@@ -39,12 +39,13 @@ PARTS = (
     "fresh",
     "races",
     "memory",
+    "nvcc",
     "counters",
     "gpu",
     "sanitizer",
     "speed",
 )
-ON_GPU = PARTS[-3:]
+TAKE_MORE = ("nvcc", "gpu", "sanitizer", "speed")  # than every machine has
 SCHEDULES = ("forward", "reversed", "shuffled")
 ORDERS = ("forward", "shuffled:1", "shuffled:2")  # of the threads, when races are looked for
 SPARED = ("Physics", "VeryManySamples", "VeryLarge", "ObservesAsTheHostDoes")  # take long, look at no index
@@ -123,6 +124,8 @@ def grade(task, files, *, kit, only=PARTS, seconds=60, weights=WEIGHTS, watched=
             continue
         if name == "counters" and not cases.gates(task) and list(only) == list(PARTS):
             continue  # it is wanted where something is asked of it, or by name
+        if name == "nvcc" and not (kit.cuda and shutil.which("nvcc")) and list(only) == list(PARTS):
+            continue
         if blocked:
             result.parts.append(Part(name, False, f"not judged: {blocked}"))
             tell(result.parts[-1])
@@ -204,6 +207,9 @@ class Judge:
         self.refuse_words()
         self.make("plain")
         self.refuse_tricks("plain")
+        for content in self.files.values():
+            for reason, step in cuda_rules.complaints(content.decode(errors="replace")):
+                raise Finding(reason, step)
         return "it compiles"
 
     def make(self, build, targets=()):
@@ -408,6 +414,30 @@ class Judge:
         limits = cases.gates(self.task)
         said = gates.judge(launch, spins, limits, ROOT / self.task.stage / "update.cu")
         return Part("counters", True if limits else None, said)
+
+    def nvcc(self):
+        """What is refused where a GPU's machine code is made: that takes no GPU."""
+        if not self.kit.cuda or not shutil.which("nvcc"):
+            raise NotHere("no nvcc here, or it is not to be used")
+        run = self.run_nvcc(self.files)
+        if run.code == 0:
+            return "nvcc compiles it"
+        if self.run_nvcc({}).code != 0:
+            raise NotHere("nvcc does not compile psFlip's own file here")
+        raise diagnose.compiler(run.stdout + run.stderr, self.source, "nvcc")
+
+    def run_nvcc(self, files):
+        self.kit.put(files)
+        names = {f"{self.task.stage}/update.cu", *(name for name in self.files if name.endswith(".cu"))}
+        units = [str(self.kit.tree / name) for name in sorted(names)]
+        folders = [f"-I{folder}" for folder in (self.kit.tree, self.kit.tree / "common")]
+        command = ["nvcc", "-std=c++20", "-DPSFLIP_PLATFORM=gpu", *folders, "-cubin", "-o", "/dev/null"]
+        self.last = shlex.join([*command, *units]).replace(f"{self.kit.folder.parent}/", "")
+        for unit in units:
+            run = self.kit.compile([*command, unit], BUILD_SECONDS)
+            if run.code != 0:
+                break
+        return run
 
     # ---- on a GPU
 

@@ -131,9 +131,13 @@ class Kit:
 
     def build(self, build, stage, seconds, targets=()):
         """Builds a stage's programs, or these targets, with the files that were put. Returns the sandbox's Run."""
+        command = ["ninja", "-C", self.folder / build, "-k", "0", *(targets or self.targets(build, stage))]
+        return self.compile(command, seconds)
+
+    def compile(self, command, seconds):
+        """Runs a compiler, or what calls it, in a home that stays."""
         home = self.folder / "home"
         home.mkdir(exist_ok=True)
-        command = ["ninja", "-C", self.folder / build, "-k", "0", *(targets or self.targets(build, stage))]
         return sandbox.run(command, seconds=seconds, cwd=home, file_bytes=1 << 30)
 
     def places(self, build, files):

@@ -9,7 +9,7 @@ stage's update.cu:
     Next     a regular expression for what the student is told to do next; may be left out
     Names    a piece of a line of the wrong update.cu, whose number the reason must give; left out, or more than one
     Seconds  the most that one run may take, if others than the checker's 60
-What takes a GPU to be judged is only compiled where there is none.
+What takes a GPU or nvcc to be judged is only compiled for the CPU where there is none.
 A patch that no longer fits its update.cu is an error: so mutants cannot drift away from the solution.
 """
 
@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lab.course import Task, stages_in
-from lab.grade import BUILD_SECONDS, ON_GPU, PARTS, Judge, grade_update
+from lab.grade import BUILD_SECONDS, PARTS, TAKE_MORE, Judge, grade_update
 from lab.kit import Kit
 from lab.regions import starter
 from models import MAJORITY, MODELS
@@ -122,7 +122,7 @@ def try_mutant(mutant, kit):
 
 def verdict_on(mutant, part, update):
     """Whether a part is what it should be of a mutant."""
-    if part.passed is None and mutant.part in ON_GPU:
+    if part.passed is None and mutant.part in TAKE_MORE:
         return Verdict(mutant.name, caught=mutant.reason, note=f"not judged: {part.reason}")
     if part.passed is not False:
         return Verdict(mutant.name, f"{mutant.part} does not fail: {part.reason}")
@@ -138,7 +138,7 @@ def verdict_on(mutant, part, update):
         if not any(re.search(rf"\bline {line}\b", part.reason) for line in lines):
             return Verdict(mutant.name, f"{mutant.part} does not name line {lines[0]}, '{piece}': {part.reason}")
     # The table is the same with and without a GPU.
-    caught = mutant.reason if mutant.part in ON_GPU else " ".join(found[0].split())
+    caught = mutant.reason if mutant.part in TAKE_MORE else " ".join(found[0].split())
     return Verdict(mutant.name, caught=caught, note=part.reason)
 
 

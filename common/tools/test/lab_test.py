@@ -17,7 +17,7 @@ import unittest.mock
 from pathlib import Path
 
 from counted import predict, recording, show
-from lab import cases, diagnose, gates, kit, results, sandbox, symbols
+from lab import cases, cuda_rules, diagnose, gates, kit, results, sandbox, symbols
 from lab.assignment import assigned_sources, make_assignment
 from lab.course import MARK, WEIGHTS, Course, Task, as_toml, files_of, read_course, stage_called, stages_in
 from lab.grade import PARTS, Judge, Part, Result, expected_tests, grade, share_out
@@ -766,6 +766,108 @@ FILES = {"03_shared_memory/update.cu": KERNEL}
 def ended(stderr="", code=1, stdout="", timed_out=False):
     run = sandbox.Run(code, timed_out, 5.0, stdout, stderr, {})
     return diagnose.ended(run, diagnose.Source(FILES), "the test")
+
+
+class CudaRules(unittest.TestCase):
+    """What nvcc 13 says of each of these was read off; without it, it is told from the text."""
+
+    def refused(self, text, part):
+        found = [reason for reason, _ in cuda_rules.complaints(text)]
+        self.assertTrue(any(part in reason for reason in found), (text, found))
+
+    def test_refused(self):
+        for text, part in (
+            (
+                "template <class Spin> __global__ void k(Spin* p) { extern __shared__ Spin tile[]; tile[0] = p[0]; }",
+                '"declaration is incompatible with previous tile"',
+            ),
+            (
+                (
+                    "template <int n, typename T>\n__global__ void __launch_bounds__(256)\n k(const T* p) {\n"
+                    "  extern __shared__ __align__(16) const T* tile[];\n}"
+                ),
+                "`extern __shared__ __align__(16) const T* tile[]` in a template",
+            ),
+            (
+                "int helper(int a) { return a; }\n__global__ void k(int* p) { p[0] = helper(p[1]); }",
+                'calling a __host__ function("helper") from a __global__ function("k") is not allowed',
+            ),
+            (
+                (
+                    "namespace a { namespace { template <class T> T wrap(T v) { if (v) { v = 2; } return v; } }\n"
+                    "__device__ int f(int v) { return wrap<int>(v); } }"
+                ),
+                'calling a __host__ function("wrap") from a __device__ function("f")',
+            ),
+            ("__global__ void k(int* p) { p[0] = rand(); }", "rand is of the host's library"),
+            ("__device__ void k(int* p) { std::vector<int> v; }", "std::vector is of the host's library"),
+            (
+                "__global__ void k() { __shared__ int tile[128][128]; }",
+                "too much shared data, 65536 bytes, 49152 at most",
+            ),
+            (
+                (
+                    "constexpr int side = 32, other = 2;\nconstexpr int halo = side + 2;\n"
+                    "template <class T> __global__ void k() { __shared__ double a[halo * halo], b; __shared__ T c[41000]; }"
+                ),
+                "too much shared data, 50248 bytes",
+            ),
+        ):
+            self.refused(text, part)
+
+    def test_sizes(self):
+        text = "__global__ void k() { __shared__ unsigned char a[49000], b; __shared__ unsigned c[100]; }"
+        self.refused(text, "too much shared data, 49400 bytes")
+
+    def test_allowed(self):
+        for text in (
+            "template <class Spin> __global__ void k(Spin* p) { extern __shared__ unsigned char raw[]; }",
+            "__global__ void k(Other* p) { extern __shared__ Other tile[]; }",
+            "__host__ __device__ int helper(int a) { return a; } __global__ void k(int* p) { p[0] = helper(p[1]); }",
+            "constexpr int helper(int a) { return a; } __global__ void k(int* p) { p[0] = helper(p[1]); }",
+            "int helper(int a) { return a; } void launch(int* p) { k<<<1, 1>>>(p, helper(2)); p = rand(); }",
+            "int update(int a) { return a; } __global__ void k(int* p) { auto update = [&](int a) {}; update(2); }",
+            "int at(int a) { return a; } __global__ void k(Lattice p) { p.at(2); }",
+            "__global__ void k() { __shared__ int tile[64][64]; __shared__ int other[unknown]; }",
+            "__global__ void k() { extern __shared__ int tile[]; /* __shared__ int a[100000]; rand() */ }",
+            "struct A { int v[100000]; }; void f() { int v[100000]; }",
+        ):
+            self.assertEqual(list(cuda_rules.complaints(text)), [], text)
+
+    def test_every_solution_and_starter_is_allowed(self):
+        for task in [Task(stage) for stage in STAGES] + EXERCISES:
+            for file in files_of(task, ROOT):
+                text = (ROOT / file).read_text()
+                for one in (text, starter(text, file)):
+                    self.assertEqual(list(cuda_rules.complaints(one)), [], file)
+
+
+class Nvcc(unittest.TestCase):
+    """The part that asks it, with a compiler that is a script."""
+
+    def judged(self, said, own_compiles=True, cuda=True, found="/usr/bin/nvcc"):
+        runs = [
+            sandbox.Run(1 if said else 0, False, 1, "", said, {}),
+            sandbox.Run(0 if own_compiles else 1, False, 1, "", "", {}),
+        ]
+        stand_in = unittest.mock.MagicMock(cuda=cuda, tree=Path("/t/tree"), folder=Path("/t"))
+        stand_in.compile.side_effect = runs
+        judge = Judge(Task("03_shared_memory"), {"03_shared_memory/update.cu": b"one\ntwo\n"}, stand_in, 20, ())
+        with unittest.mock.patch("shutil.which", lambda name: found):
+            return judge.judge("nvcc")
+
+    def test_verdicts(self):
+        self.assertTrue(self.judged("").passed)
+        part = self.judged("/t/tree/03_shared_memory/update.cu(2): error: not in device code\n")
+        self.assertEqual((part.passed, part.reason), (False, "nvcc refuses it: line 2 (two): not in device code"))
+        self.assertIn("nvcc -std=c++20", part.command)
+        part = self.judged("ptxas error   : Entry function 'k' uses too much shared data (0x13880 bytes, 0xc000 max)\n")
+        self.assertEqual(part.passed, False)
+        self.assertIn("nvcc refuses it: Entry function 'k' uses too much shared data", part.reason)
+
+    def test_where_it_says_nothing(self):
+        for part in (self.judged("x", own_compiles=False), self.judged("x", cuda=False), self.judged("x", found=None)):
+            self.assertIs(part.passed, None)
 
 
 class Diagnoses(unittest.TestCase):
