@@ -291,10 +291,9 @@ def main(arguments):
         return 0
 
     alone = bool(options.names or options.speed or options.repeat > 1)
+    again = [mutant for mutant in mutants for _ in range(options.repeat)]  # so each is compiled once
     tried = (
-        speed(stages, mutants, options.build_dir)
-        if options.speed
-        else prove_all(options.repeat * mutants, not alone, options.build_dir)
+        speed(stages, mutants, options.build_dir) if options.speed else prove_all(again, not alone, options.build_dir)
     )
     verdicts = []
     for verdict in tried:
