@@ -181,9 +181,10 @@ def handout(task, root, present, hints):
 USES_GPU = {
     "runs": "on the CPU and, if there is one, on the GPU",
     "toolkit": " With a GPU,\nthe CUDA toolkit's `nvcc` has to be on the PATH.",
+    "nvcc": "| nvcc | does nvcc compile it? (only where it is; it takes no GPU) |\n",
     "native": "the same on a GPU, if there is one; how fast it is",
 }
-USES_NONE = {"runs": "on the CPU", "toolkit": "", "native": "not judged: this assignment uses no GPU"}
+USES_NONE = {"runs": "on the CPU", "toolkit": "", "nvcc": "", "native": "not judged: this assignment uses no GPU"}
 
 
 def read_me(course, files, root):
