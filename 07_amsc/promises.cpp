@@ -11,6 +11,16 @@ bool promises(const Problem& problem, const Launch& launch, const std::string&) 
   const auto is = [](const auto& field, auto value) { return !field.has_value() || *field == value; };
   const std::int64_t size = problem.size, replicas = problem.replicas;
   for (const Kernel kernel : kernels) {
+    if (kernel == Kernel::overlapped) {
+      const auto possible = [&](std::int64_t k) {
+        return is(launch.samples_per_word, k) && (k == 32 || problem.samples_per_stream % k == 0) &&
+               replicas % (128 / k) == 0;
+      };
+      if (is(launch.kernel, kernel) && !launch.cluster && !launch.replicas_together &&
+          problem.generator == Generator::philox && (possible(32) || possible(64) || possible(128)))
+        return true;
+      continue;
+    }
     const bool clusters = kernel != Kernel::update && kernel != Kernel::wide;
     if (!is(launch.kernel, kernel) || (clusters && replicas != 1 && replicas != 2 && replicas != 4)) {
       continue;

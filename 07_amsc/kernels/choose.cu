@@ -66,7 +66,8 @@ std::size_t bytes_of_block(const Problem& problem, const Launch& launch) {
 bool possible(const Problem& problem, const Launch& launch, const Limits& limits) {
   if (launch.kernel == Kernel::overlapped) {
     const std::int64_t filling = 128 / *launch.samples_per_word;  // replicas of 16 bytes
-    return problem.generator == Generator::philox && problem.replicas % filling == 0 &&
+    return limits.cluster > 1 &&  // compute capability 9.0: it asks a barrier for the parity of its phase
+           problem.generator == Generator::philox && problem.replicas % filling == 0 &&
            overlapped_bytes(*launch.samples_per_word, problem.replicas) <=
                static_cast<std::size_t>(limits.shared_bytes);
   }

@@ -203,7 +203,7 @@ def in_a_line(options, root=Path("/")):
     cards, driver = gpus()
     missing = [] if driver else ["a GPU"]
     missing += [name for name, program in (("nvcc", "nvcc"), ("MPI", "mpirun")) if not shutil.which(program)]
-    on_gpu = cards and options.device != "cpu" and shutil.which("nvcc")
+    on_gpu = cards and options.device != "cpu" and options.cuda != "--no-cuda" and shutil.which("nvcc")
     where = f"{len(cards)} x {cards[0].name}" if on_gpu else "the CPU path"
     lacks = f" Missing for more: {', '.join(missing)}." if missing else ""
     return f"psFlip on {where}: {host(root).text}.{lacks}"

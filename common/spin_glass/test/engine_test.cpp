@@ -23,7 +23,8 @@ std::string describe(const Problem& problem) {
   return "L = " + std::to_string(problem.size) + ", " + std::to_string(problem.samples) + " samples of " +
          std::to_string(problem.replicas) + " replicas, " + std::to_string(problem.samples_per_stream) +
          " a stream, beta = " + std::to_string(problem.beta) +
-         ", p = " + std::to_string(problem.ferromagnetic_fraction) + ", start " + std::string(name(problem.start));
+         ", p = " + std::to_string(problem.ferromagnetic_fraction) + ", start " + std::string(name(problem.start)) +
+         ", generator " + std::string(name(problem.generator));
 }
 
 std::string describe(const Launch& launch) { return in_words(launch); }

@@ -225,8 +225,7 @@ TEST_P(Engine, GoesOnWhereAnotherWas) {
       // Every launch where the wheels are in the middle, and at a size that has all of them.
       const bool every = half_sweeps == 31 || half_sweeps == 2;
       for (const Launch& launch : every ? launches_for(problem) : indexings_for(problem)) {
-        SCOPED_TRACE(std::string(name(generator)) + ", " + std::to_string(half_sweeps) + " half-sweeps; " +
-                     describe(problem) + "; " + describe(launch));
+        SCOPED_TRACE(std::to_string(half_sweeps) + " half-sweeps; " + describe(problem) + "; " + describe(launch));
         const auto one = make(problem, launch), two = make(problem, launch);
         EXPECT_EQ(dynamic_cast<const Resumable&>(*one).stream_words(), words);
         one->advance(half_sweeps);

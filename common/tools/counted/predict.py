@@ -17,6 +17,7 @@ MICRO = 1e6
 @dataclass(frozen=True)
 class Device:
     title: str
+    name: str  # as the driver says it
     source: str
     multiprocessors: int
     clock: float  # Hz, the highest
@@ -30,6 +31,7 @@ class Device:
 DEVICES = {
     "h200": Device(
         "H200",
+        "NVIDIA H200",
         "measured: copy bandwidth; the most that a kernel here moved to and from L2, as if at ncu's 100 %; the "
         "shortest launch",
         multiprocessors=132,
@@ -39,8 +41,20 @@ DEVICES = {
         l2_bytes=60e6,
         launch=2.5e-6,
     ),
+    "h100": Device(
+        "H100 (SXM, 80 GB)",
+        "NVIDIA H100 80GB HBM3",
+        "published limits (NVIDIA, data sheet of the H100); not measured, and the bandwidth of its L2 is not published",
+        multiprocessors=132,
+        clock=1.98e9,
+        memory=3.35e12,
+        l2=None,
+        l2_bytes=50e6,
+        launch=None,
+    ),
     "a100": Device(
         "A100 (SXM, 40 GB)",
+        "NVIDIA A100-SXM4-40GB",
         "published limits (NVIDIA, A100 Tensor Core GPU Architecture); not measured",
         multiprocessors=108,
         clock=1.41e9,
@@ -51,6 +65,7 @@ DEVICES = {
     ),
     "gtx1070": Device(
         "GTX 1070",
+        "NVIDIA GeForce GTX 1070",
         "published limits (NVIDIA's specification); not measured, and the bandwidth of its L2 is not published",
         multiprocessors=15,
         clock=1.683e9,
@@ -67,6 +82,18 @@ def device_called(name):
     if name not in DEVICES:
         raise Failure(f"--predict {name}: allowed are {', '.join(DEVICES)}")
     return DEVICES[name]
+
+
+def device_named(name):
+    """The device that the driver calls so; None if it is not in the table."""
+    return next((device for device in DEVICES.values() if device.name == name), None)
+
+
+def least_seconds(moved, device):
+    """For bytes that every update of a problem reads and writes. What stays in L2 from one update to the next is
+    neither read from memory nor written to it."""
+    from_l2 = moved / device.l2 if device.l2 else 0
+    return max(from_l2, (moved - 2 * device.l2_bytes) / device.memory)
 
 
 def limits(row, device):

@@ -119,9 +119,10 @@ def closure(stages, root, changes):
 
 
 # The checker itself.
-LAB = "__init__ assignment cases confine course diagnose gates grade hints kit regions results sandbox symbols"
+LAB = "__init__ assignment cases classroom confine course cuda_rules diagnose gates grade hints kit page regions"
+LAB += " results sandbox similar symbols"
 TOOLS = [f"common/tools/lab/{name}.py" for name in LAB.split()]
-TOOLS += [f"common/tools/counted/{name}.py" for name in ("advice", "recording", "show")]
+TOOLS += [f"common/tools/counted/{name}.py" for name in ("advice", "predict", "recording", "show")]
 NEEDED = "grade setup.bash models.py options.py results.py stages.py table.py"
 TOOLS += [f"common/tools/{name}" for name in NEEDED.split()]
 HINT_TOOLS = ["common/tools/hint"]  # where there are hints to show
@@ -176,6 +177,16 @@ def handout(task, root, present, hints):
     return re.sub(r"^<!-- .* -->\n", "", text, flags=re.MULTILINE), pictures
 
 
+# What the README says of GPUs.
+USES_GPU = {
+    "runs": "on the CPU and, if there is one, on the GPU",
+    "toolkit": " With a GPU,\nthe CUDA toolkit's `nvcc` has to be on the PATH.",
+    "nvcc": "| nvcc | does nvcc compile it? (only where it is; it takes no GPU) |\n",
+    "native": "the same on a GPU, if there is one; how fast it is",
+}
+USES_NONE = {"runs": "on the CPU", "toolkit": "", "nvcc": "", "native": "not judged: this assignment uses no GPU"}
+
+
 def read_me(course, files, root):
     rows = [
         f"| [{task.name}]({task.stage}/README.md) | {', '.join(f'`{file}`' for file in files[task])} | {task.points:g} "
@@ -189,9 +200,10 @@ def read_me(course, files, root):
         for task in course.tasks
         if cases.gates(task)
     )
+    uses = USES_GPU if course.cuda else USES_NONE
     words = {"title": course.title, "text": text, "tasks": "\n".join(rows)}
     template = (root / "common/lab/README.template.md").read_text()
-    return template.format(number=first[:2], stage=first, model=model_of(first, root), **words)
+    return template.format(number=first[:2], stage=first, model=model_of(first, root), **uses, **words)
 
 
 def copy_sources(root, sources, folder):

@@ -17,6 +17,7 @@ USUAL = {
     "ranks": [1],  # of MPI
     "timed": {"sizes": [112, 144], "samples": 4},  # from, to; what takes a GPU long enough
     "counted": {},  # the problem and the launch on which memory accesses are counted, where not as in counted()
+    "spin_bits": 8,  # 3D: of a spin in device memory, which every sweep reads and writes; 0: nothing is known
     "gates": {},  # what the kernel may do to memory at most, whatever else the instructor asks: lab/gates.py
     "left_out": [],  # files that answer the task, kept from its assignment; the stage's lab/ is there instead
     "starter": "update.cu",  # the file of the stage of which its update.cu is made in the assignment
@@ -171,13 +172,27 @@ def timed(task, model, rng):
     ]
 
 
+def least_bytes(task, model, case):
+    """What one update of all spins moves between memory and chip at least: every spin once in and once out, and in 3D
+    a spin's three couplings, which its replicas share."""
+    bits = told(task)["spin_bits"]
+    if model != "majority":
+        return spins(case) * bits / 8 * (2 + 3 / int(value(case.problem, "--replicas")))
+    return spins(case) * 2 * {"int8": 1, "int32": 4}[value(case.launch, "--storage")] if bits else 0
+
+
 def with_updates(case, model, updates):
     """The same problem with so many updates of the lattice."""
     return replace(case, problem=(*case.problem, "--steps" if model == "majority" else "--sweeps", str(updates)))
 
 
+def value(options, name, usual="1"):
+    return dict(zip(options[::2], options[1::2])).get(name, usual)
+
+
 def spins(case):
     """Of all samples and replicas: what one update updates."""
-    values = dict(zip(case.problem[::2], case.problem[1::2]))
-    size = int(values["--size"])
-    return size**3 * int(values["--samples"]) * int(values["--replicas"]) if "--samples" in values else size**2
+    size = int(value(case.problem, "--size"))
+    if "--samples" not in case.problem:
+        return size**2
+    return size**3 * int(value(case.problem, "--samples")) * int(value(case.problem, "--replicas"))

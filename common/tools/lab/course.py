@@ -11,7 +11,7 @@ from stages import Failure
 
 # What a part of a result counts. A part that cannot be judged (no GPU) counts neither for nor against.
 WEIGHTS = {"build": 0, "forward": 2, "reversed": 1, "shuffled": 1, "fresh": 1, "races": 2, "memory": 1}
-WEIGHTS |= {"counters": 1}  # where a task has gates
+WEIGHTS |= {"nvcc": 1, "counters": 1}  # where there is nvcc; where a task has gates
 WEIGHTS |= {"gpu": 1, "sanitizer": 0, "speed": 1}  # these take a GPU
 MARK = re.compile(r"^## (?P<number>\d+)\. (?P<title>.+)\n(?:<!-- code: (?P<files>.+) -->\n)?", re.MULTILINE)
 
@@ -35,6 +35,7 @@ class Course:
     title: str = "psFlip"
     text: str = ""
     hints: bool = True
+    cuda: bool = True  # a GPU is used where there is one
     weights: dict = field(default_factory=lambda: dict(WEIGHTS))
 
 
@@ -85,11 +86,12 @@ def course_from(table, where, root):
     def expect_number(key, value):
         expect(type(value) in (int, float) and 0 <= value < 1e6, key, value, "a number from 0")
 
-    known(table, ["title", "text", "hints", "task", "weights"], "the file")
+    known(table, ["title", "text", "hints", "cuda", "task", "weights"], "the file")
     for key in ("title", "text"):
         expect(isinstance(table.get(key, ""), str), key, table.get(key), "a text")
-    hints = table.get("hints", True)
-    expect(type(hints) is bool, "hints", hints, "true or false")
+    flags = {key: table.get(key, True) for key in ("hints", "cuda")}
+    for key, value in flags.items():
+        expect(type(value) is bool, key, value, "true or false")
     tasks = table.get("task", [])
     are_tables = isinstance(tasks, list) and all(isinstance(task, dict) for task in tasks)
     expect(are_tables, "task", tasks, "a list of [[task]]")
@@ -114,7 +116,8 @@ def course_from(table, where, root):
     known(weights, list(WEIGHTS), "weights")
     for name, weight in weights.items():
         expect_number(f"weight {name}", weight)
-    return Course(result, table.get("title", "psFlip"), table.get("text", ""), hints, WEIGHTS | weights)
+    texts = table.get("title", "psFlip"), table.get("text", "")
+    return Course(result, *texts, **flags, weights=WEIGHTS | weights)
 
 
 def one_task_a_stage(course):
@@ -138,7 +141,7 @@ def read_course(path, root):
 def as_toml(course):
     """The file that read_course() reads as this course. A JSON string of ASCII is a TOML string, too."""
     lines = [f"title = {json.dumps(course.title)}", f"text = {json.dumps(course.text)}"]
-    lines += [] if course.hints else ["hints = false"]
+    lines += [f"{key} = false" for key in ("hints", "cuda") if not getattr(course, key)]
     for task in course.tasks:
         lines += ["", "[[task]]", f"stage = {json.dumps(task.stage)}", f"points = {task.points}"]
         lines += [f"exercise = {task.exercise}"] if task.exercise is not None else []

@@ -128,8 +128,9 @@ def enclosing(code):
     return found
 
 
-def compiler(text, source):
-    """The first error of a build, and how many there are."""
+def compiler(text, source, who=""):
+    """The first error of a build, and how many there are. `who`: if it is another compiler than the CPU path's."""
+    refuses = f"{who} refuses it" if who else "it does not compile"
     errors = re.findall(r"^(\S+?):(\d+)(?::\d+)?: (?:fatal )?error: (.+)$", text, re.M)
     errors += re.findall(r"^(\S+?)\((\d+)\): error: (.+)$", text, re.M)
     if errors:
@@ -137,8 +138,10 @@ def compiler(text, source):
         place = PLACE.search(f"{file}:{line}")
         where = source.place(place["file"], line) if place else f"{file}:{line}"
         more = f", and {len(errors) - 1} more error{'s' * (len(errors) > 2)}" if len(errors) > 1 else ""
-        reason = f"it does not compile: {where}: {message}{more}"
+        reason = f"{refuses}: {where}: {message}{more}"
         return Finding(reason, "mend the first error first; others may follow from it")
+    if assembler := re.search(r"^ptxas (?:error|fatal)\s*: (.+)$", text, re.M):
+        return Finding(f"{refuses}: {assembler[1]}", "fewer registers, or less shared memory with a fixed size")
     rewriter = re.search(r"^.*(rewrite_launches|update\.cu):.*$", text, re.M)
     undefined = re.search(r"undefined reference to [`'](?P<name>.+)'", text)
     if undefined:

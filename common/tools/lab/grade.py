@@ -7,7 +7,10 @@ a test could forge its report, problems drawn for the run are solved by two prog
 reference's, whose hashes are compared here.
 """
 
+import contextlib
+import fcntl
 import json
+import math
 import os
 import random
 import re
@@ -20,7 +23,8 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from lab import cases, diagnose, gates, sandbox, symbols
+from counted import predict
+from lab import cases, cuda_rules, diagnose, gates, sandbox, symbols
 from lab.course import WEIGHTS, Task
 from lab.diagnose import Finding, Source
 from models import REFERENCE_FOLDER
@@ -35,16 +39,20 @@ PARTS = (
     "fresh",
     "races",
     "memory",
+    "nvcc",
     "counters",
     "gpu",
     "sanitizer",
     "speed",
 )
+TAKE_MORE = ("nvcc", "gpu", "sanitizer", "speed")  # than every machine has
 SCHEDULES = ("forward", "reversed", "shuffled")
 ORDERS = ("forward", "shuffled:1", "shuffled:2")  # of the threads, when races are looked for
 SPARED = ("Physics", "VeryManySamples", "VeryLarge", "ObservesAsTheHostDoes")  # take long, look at no index
 FULL_SPEED, LEAST_SPEED = 0.8, 0.5  # of the reference's: full points, and passed at all
-FEW_UPDATES, LEAST_SECONDS = 10, 1.0  # of a timed run, and how much longer one with many must take
+FEW_UPDATES, LEAST_SECONDS = 10, 0.5  # of a timed run, and how much longer one with many must take
+TIMED_RUNS = 2  # of each program and number of updates on each of the problems
+CERTAIN = 0.8  # of the least time that a problem's bytes take: what is faster has not moved them
 BUILD_SECONDS = 900
 REPORTS = ("--gtest_output=json:report-", "--json")  # options by which a program writes what the checker reads
 TOOLS = ("memcheck", "racecheck", "synccheck")  # of compute-sanitizer
@@ -62,6 +70,8 @@ class Part:
     command: str = ""  # shows again what is wrong
     picture: str = ""  # of where it is wrong
     seconds: float | None = None  # that judging it took, building included
+    value: float | None = None  # what a leaderboard shows, in `unit`
+    unit: str = ""
 
 
 @dataclass
@@ -114,6 +124,8 @@ def grade(task, files, *, kit, only=PARTS, seconds=60, weights=WEIGHTS, watched=
             continue
         if name == "counters" and not cases.gates(task) and list(only) == list(PARTS):
             continue  # it is wanted where something is asked of it, or by name
+        if name == "nvcc" and not (kit.cuda and shutil.which("nvcc")) and list(only) == list(PARTS):
+            continue
         if blocked:
             result.parts.append(Part(name, False, f"not judged: {blocked}"))
             tell(result.parts[-1])
@@ -171,6 +183,7 @@ class Judge:
         self.watched = (kit.tree, *watched)
         self.tampered = self.hung = False
         self.last = ""  # the command that was run last
+        self.device = ""  # where programs are timed
 
     def judge(self, name):
         self.last = f"./check {self.task.stage[:2]} --only {name}"
@@ -194,11 +207,14 @@ class Judge:
         self.refuse_words()
         self.make("plain")
         self.refuse_tricks("plain")
+        for content in self.files.values():
+            for reason, step in cuda_rules.complaints(content.decode(errors="replace")):
+                raise Finding(reason, step)
         return "it compiles"
 
     def make(self, build, targets=()):
         """Builds the stage's programs, or these."""
-        self.kit.prepare(build, self.task.stage, self.files)
+        self.kit.prepare(build, self.task.stage, self.files, targets)
         self.kit.put(self.files)
         run = self.kit.build(build, self.task.stage, BUILD_SECONDS, targets)
         if run.timed_out:
@@ -399,6 +415,30 @@ class Judge:
         said = gates.judge(launch, spins, limits, ROOT / self.task.stage / "update.cu")
         return Part("counters", True if limits else None, said)
 
+    def nvcc(self):
+        """What is refused where a GPU's machine code is made: that takes no GPU."""
+        if not self.kit.cuda or not shutil.which("nvcc"):
+            raise NotHere("no nvcc here, or it is not to be used")
+        run = self.run_nvcc(self.files)
+        if run.code == 0:
+            return "nvcc compiles it"
+        if self.run_nvcc({}).code != 0:
+            raise NotHere("nvcc does not compile psFlip's own file here")
+        raise diagnose.compiler(run.stdout + run.stderr, self.source, "nvcc")
+
+    def run_nvcc(self, files):
+        self.kit.put(files)
+        names = {f"{self.task.stage}/update.cu", *(name for name in self.files if name.endswith(".cu"))}
+        units = [str(self.kit.tree / name) for name in sorted(names)]
+        folders = [f"-I{folder}" for folder in (self.kit.tree, self.kit.tree / "common")]
+        command = ["nvcc", "-std=c++20", "-DPSFLIP_PLATFORM=gpu", *folders, "-cubin", "-o", "/dev/null"]
+        self.last = shlex.join([*command, *units]).replace(f"{self.kit.folder.parent}/", "")
+        for unit in units:
+            run = self.kit.compile([*command, unit], BUILD_SECONDS)
+            if run.code != 0:
+                break
+        return run
+
     # ---- on a GPU
 
     def gpu(self):
@@ -407,6 +447,8 @@ class Judge:
         return self.tests("gpu", "gpu", {})
 
     def expect_gpu(self):
+        if not self.kit.cuda:
+            raise NotHere("no GPU is used: --no-cuda, or cuda = false in course.toml")
         if not gpu_is_visible():
             raise NotHere("no GPU here")
         if not shutil.which("nvcc"):
@@ -430,13 +472,18 @@ class Judge:
     def speed(self):
         """Against the solution, on problems drawn for this call. What a timed run computes is compared, too."""
         self.expect_gpu()
+        with alone_on_the_gpu():
+            return self.timed()
+
+    def timed(self):
         reference = self.reference_program() if self.kit.has_solutions else None
-        self.make("gpu")
+        self.make("gpu", [f"{self.task.stage}_{self.model}"])
         program = self.kit.program("gpu", self.task.stage, self.model)
         times = []
         for problem in cases.timed(self.task, self.model, random.SystemRandom()):
             programs = [reference, program] if reference else [program]
             times.append(self.times_of_update(programs, problem, self.enough_updates(programs[0], problem)))
+            self.refuse_impossible(problem, times[-1][0], times[-1][-1])
         times.sort(key=lambda of: of[0] / of[-1])
         theirs, own = times[len(times) // 2][0], times[len(times) // 2][-1]
         if not reference:
@@ -445,30 +492,52 @@ class Judge:
         reason = f"{own:.3g} ps {self.unit}, {ratio:.2f} times as fast as the reference ({theirs:.3g} ps)"
         if ratio < LEAST_SPEED:
             raise Finding(reason, "which neighbours in memory do neighbouring threads read? How many bytes move?")
-        return Part("speed", True, reason, share=min(1, ratio / FULL_SPEED))
+        unit = f"ps {self.unit}"
+        return Part("speed", True, reason, share=min(1, ratio / FULL_SPEED), value=float(f"{own:.4g}"), unit=unit)
+
+    def refuse_impossible(self, problem, theirs, own):
+        """A 2D lattice soon changes no more, so its state may be right without most of the steps; but who does them
+        moves their bytes. The solution is the limit where it needs less time than this model says."""
+        device = predict.device_named(self.device)
+        if not device:
+            return
+        moved, spins = cases.least_bytes(self.task, self.model, problem), cases.spins(problem)
+        least = min(theirs, predict.least_seconds(moved, device) / spins * 1e12)
+        if own < CERTAIN * least:
+            raise Finding(
+                f"the timed program ({problem}) takes {own:.3g} ps {self.unit}; to move the {moved / spins:.3g} bytes "
+                f"that each of them needs, the {device.title} takes {least:.3g} ps",
+                "which steps, or which spins, does the code leave out?",
+            )
 
     @property
     def unit(self):
         return "a spin and step" if self.model == "majority" else "a flip"
 
     def reference_program(self):
-        """The solution, built here and now."""
-        self.kit.put({})
-        run = self.kit.build("gpu", self.task.stage, BUILD_SECONDS)
-        if run.code != 0:
-            raise NotHere("the reference does not build for the GPU here")
+        """The solution, built by the first submission to its stage that is timed."""
         copy = self.kit.folder / "reference" / self.task.stage
-        copy.parent.mkdir(exist_ok=True)
-        shutil.copy(self.kit.program("gpu", self.task.stage, self.model), copy)
+        if copy not in self.kit.copied:
+            self.kit.put({})
+            self.kit.configure("gpu")
+            run = self.kit.build("gpu", self.task.stage, BUILD_SECONDS, [f"{self.task.stage}_{self.model}"])
+            if run.code != 0:
+                raise NotHere("the reference does not build for the GPU here")
+            copy.parent.mkdir(exist_ok=True)
+            shutil.copy(self.kit.program("gpu", self.task.stage, self.model), copy)
+            self.kit.copied.add(copy)
         return copy
 
     def enough_updates(self, program, problem):
         """So many that a run with them takes LEAST_SECONDS longer."""
         start, updates = self.timed_run(program, problem, FEW_UPDATES)[0], 100
         while updates < 10**7:
-            if self.timed_run(program, problem, FEW_UPDATES + updates)[0] - start >= LEAST_SECONDS:
+            longer = self.timed_run(program, problem, FEW_UPDATES + updates)[0] - start
+            if longer >= LEAST_SECONDS:
                 break
-            updates *= 4
+            # A tenth of it can be told from how unequally programs start.
+            updates *= 4 if longer < LEAST_SECONDS / 10 else min(4, 1.2 * LEAST_SECONDS / longer)
+            updates = math.ceil(updates)
         return updates
 
     def times_of_update(self, programs, problem, updates):
@@ -478,7 +547,7 @@ class Judge:
         numbers = (FEW_UPDATES, FEW_UPDATES + updates)
         seconds = {(program, number): [] for program in programs for number in numbers}
         hashes = {}
-        for _ in range(3):
+        for _ in range(TIMED_RUNS):
             for program in programs:
                 for number in numbers:
                     took, found = self.timed_run(program, problem, number)
@@ -493,13 +562,23 @@ class Judge:
         return [max(1e-9, b - a) / updates / cases.spins(problem) * 1e12 for a, b in zip(few, many)]
 
     def timed_run(self, program, problem, updates):
-        """Its seconds, and the hash of its state."""
+        """Its seconds, and the hash of its state. The first program that is timed says on which device."""
         case = cases.with_updates(problem, self.model, updates)
         run = self.run(case.command(program, "--device", "gpu", "--json"))
         finding = diagnose.ended(run, self.source, "the timed program")
         if finding or run.code != 0:
             raise finding or Finding(f"the timed program ended with exit code {run.code}")
-        return run.seconds, self.hash_in(run, f"the timed program ({case})")
+        found = self.hash_in(run, f"the timed program ({case})")
+        self.device = self.device or json.loads(run.stdout)["device"]["name"]
+        return run.seconds, found
+
+
+@contextlib.contextmanager
+def alone_on_the_gpu():
+    """One timed submission of a user at a time: a class is judged by several programs."""
+    with Path(tempfile.gettempdir(), f"psflip-gpu-{os.getuid()}.lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
 
 
 def expected_tests(tree, model, platform):

@@ -25,12 +25,15 @@ BUILDS = {
 
 
 class Kit:
-    """Sources and builds in a folder that stays from call to call. `root` is psFlip, or an assignment."""
+    """Sources and builds in a folder that stays from call to call. `root` is psFlip, or an assignment; without `cuda`,
+    nvcc and GPUs are left alone."""
 
-    def __init__(self, root, folder):
+    def __init__(self, root, folder, cuda=True):
+        self.cuda = cuda
         self.root, self.folder = Path(root).resolve(), Path(folder).resolve()
         self.tree = self.folder / "tree"
         self.prepared, self.compilers = set(), {}
+        self.copied = set()  # programs of solutions that are kept for the speed of others
         self.has_solutions = (self.root / "common/lab/check").is_file()
         self.stages = stages_in(self.root)
         for tool in ("cmake", "ninja", "g++"):
@@ -73,6 +76,12 @@ class Kit:
         left_out = re.findall(r"psFlip: stage (\d\d) (left out .*)", done.stdout)
         stamp.write_text("\n".join([wanted, *(" ".join(line) for line in left_out)]))
 
+    def left_out(self, build, stage):
+        """Why CMake left a stage out of a build; nothing if it did not."""
+        said = (self.folder / build / "configured_for").read_text()
+        found = re.search(rf"^{stage[:2]} (left out .*)", said, re.MULTILINE)
+        return found[1] if found else ""
+
     def targets(self, build, stage):
         """What is built for a stage: its program, psFlip's test of it, and the reference's program."""
         model = self.model(stage)
@@ -83,28 +92,29 @@ class Kit:
             wanted.append(f"{REFERENCE_FOLDER}_{model}")
         return wanted
 
-    def prepare(self, build, stage, files):
+    def prepare(self, build, stage, files, targets=()):
         """Builds all but these files, with psFlip's own in their places, however long that takes: so what a submission
-        waits for afterwards is its own."""
-        if (build, stage, *files) in self.prepared:
+        waits for afterwards is its own. `targets`: instead of all of the stage's."""
+        targets = list(targets) or self.targets(build, stage)
+        if (build, *targets, *files) in self.prepared:
             return
         self.put({})
         self.configure(build)
         folder = self.folder / build
-        left_out = re.search(rf"^{stage[:2]} (left out .*)", (folder / "configured_for").read_text(), re.MULTILINE)
-        if left_out:
-            raise Failure(f"{stage} cannot be built here: {left_out[1]}")
+        if left_out := self.left_out(build, stage):
+            raise Failure(f"{stage} cannot be built here: {left_out}")
         if stage[:2] == WITH_RANKS:
             expect_ranks()
-        inputs = self.ninja(build, "-t", "inputs", *self.targets(build, stage)).stdout.split()
+        inputs = self.ninja(build, "-t", "inputs", *targets).stdout.split()
         theirs = {output for output, source in self.commands(build) if source in self.places(build, files)}
         objects = [name for name in inputs if name.endswith(".o") and name not in theirs]
-        done = self.ninja_shown(f"{stage}: psFlip's part", build, "-k", "0", *objects, *self.targets(build, stage)[2:])
+        wanted = [*objects, *targets[2:]]  # the reference's program, too
+        done = self.ninja_shown(f"{stage}: psFlip's part", build, "-k", "0", *wanted)
         if done.returncode != 0 and not any(name in done.stdout for name in files):
             error = re.search(r"^\S+: (fatal )?error: .*$", done.stdout, re.MULTILINE)
             reason = error[0] if error else done.stdout.strip()[-300:]
             raise Failure(f"psFlip's own part does not build here: {reason}; ninja -C {folder} says more")
-        self.prepared.add((build, stage, *files))
+        self.prepared.add((build, *targets, *files))
 
     def ninja(self, build, *options):
         return subprocess.run(["ninja", "-C", self.folder / build, *options], capture_output=True, text=True)
@@ -121,9 +131,13 @@ class Kit:
 
     def build(self, build, stage, seconds, targets=()):
         """Builds a stage's programs, or these targets, with the files that were put. Returns the sandbox's Run."""
+        command = ["ninja", "-C", self.folder / build, "-k", "0", *(targets or self.targets(build, stage))]
+        return self.compile(command, seconds)
+
+    def compile(self, command, seconds):
+        """Runs a compiler, or what calls it, in a home that stays."""
         home = self.folder / "home"
         home.mkdir(exist_ok=True)
-        command = ["ninja", "-C", self.folder / build, "-k", "0", *(targets or self.targets(build, stage))]
         return sandbox.run(command, seconds=seconds, cwd=home, file_bytes=1 << 30)
 
     def places(self, build, files):

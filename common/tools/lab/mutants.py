@@ -10,6 +10,7 @@ stage's update.cu:
     Next     a regular expression for what the student is told to do next; may be left out
     Names    a piece of a line of the wrong update.cu, whose number the reason must give; left out, or more than one
     Seconds  the most that one run may take, if others than the checker's 60
+What takes a GPU or nvcc to be judged is only compiled for the CPU where there is none.
 A patch that no longer fits its update.cu is an error: so mutants cannot drift away from the solution.
 """
 
@@ -22,11 +23,12 @@ import threading
 from dataclasses import dataclass
 from pathlib import Path
 
-from lab.grade import PARTS, grade_update
+from lab.course import Task, stages_in
+from lab.grade import BUILD_SECONDS, PARTS, TAKE_MORE, Judge, grade_update
 from lab.kit import Kit
 from lab.regions import starter
 from models import MAJORITY, MODELS
-from options import Parser, adder
+from options import Parser, adder, whole
 from stages import ROOT, Failure, progress
 from table import as_markdown
 
@@ -113,27 +115,36 @@ class Verdict:
     name: str
     problem: str = ""  # why it is not as expected
     caught: str = ""  # the words of the reason that the table shows
+    note: str = ""  # why it was not judged, or what was said of a solution
 
 
 def try_mutant(mutant, kit):
     with tempfile.TemporaryDirectory(prefix="psflip-mutant-") as folder:
         update = apply(mutant, Path(folder))
         result = grade_update(mutant.stage, update, kit=kit, only=(mutant.part,), seconds=mutant.seconds)
-        part = result.part(mutant.part)
-        if part.passed is not False:
-            return Verdict(mutant.name, f"{mutant.part} does not fail: {part.reason}")
-        found = re.search(mutant.reason, part.reason)
-        if not found:
-            return Verdict(mutant.name, f"{mutant.part} fails, but not with /{mutant.reason}/: {part.reason}")
-        if not re.search(mutant.next_step, part.next_step):
-            return Verdict(mutant.name, f"{mutant.part} is not followed by /{mutant.next_step}/: {part.next_step}")
-        for piece in mutant.names:
-            lines = lines_with(piece, update)
-            if not lines:
-                return Verdict(mutant.name, f"Names: no line of the wrong update.cu has '{piece}'")
-            if not any(re.search(rf"\bline {line}\b", part.reason) for line in lines):
-                return Verdict(mutant.name, f"{mutant.part} does not name line {lines[0]}, '{piece}': {part.reason}")
-        return Verdict(mutant.name, caught=" ".join(found[0].split()))
+        return verdict_on(mutant, result.part(mutant.part), update)
+
+
+def verdict_on(mutant, part, update):
+    """Whether a part is what it should be of a mutant."""
+    if part.passed is None and mutant.part in TAKE_MORE:
+        return Verdict(mutant.name, caught=mutant.reason, note=f"not judged: {part.reason}")
+    if part.passed is not False:
+        return Verdict(mutant.name, f"{mutant.part} does not fail: {part.reason}")
+    found = re.search(mutant.reason, part.reason)
+    if not found:
+        return Verdict(mutant.name, f"{mutant.part} fails, but not with /{mutant.reason}/: {part.reason}")
+    if not re.search(mutant.next_step, part.next_step):
+        return Verdict(mutant.name, f"{mutant.part} is not followed by /{mutant.next_step}/: {part.next_step}")
+    for piece in mutant.names:
+        lines = lines_with(piece, update)
+        if not lines:
+            return Verdict(mutant.name, f"Names: no line of the wrong update.cu has '{piece}'")
+        if not any(re.search(rf"\bline {line}\b", part.reason) for line in lines):
+            return Verdict(mutant.name, f"{mutant.part} does not name line {lines[0]}, '{piece}': {part.reason}")
+    # The table is the same with and without a GPU.
+    caught = mutant.reason if mutant.part in TAKE_MORE else " ".join(found[0].split())
+    return Verdict(mutant.name, caught=caught, note=part.reason)
 
 
 def try_starter(stage, kit):
@@ -194,6 +205,31 @@ def prove_all(mutants, with_stages, folder):
             ended += 1
 
 
+def speed(stages, mutants, folder):
+    """What only a GPU shows, one after another: how fast the solutions are, and that cheats get no points for speed.
+    Yields verdicts."""
+    kit = Kit(ROOT, folder)
+    kit.configure("gpu")
+    kit.put({})
+    here = [stage for stage in stages if not kit.left_out("gpu", stage)]
+    progress("building for the GPU ...")
+    kit.build("gpu", "", BUILD_SECONDS, [kit.targets("gpu", stage)[0] for stage in here])
+
+    def judged(stage, update, seconds):
+        return Judge(Task(stage), {f"{stage}/update.cu": update.read_bytes()}, kit, seconds, ()).judge("speed")
+
+    for stage in stages:
+        if stage in here:
+            part = judged(stage, ROOT / stage / "update.cu", 60)
+            yield Verdict(f"solution of {stage}", "" if part.passed else part.reason, note=part.reason)
+        else:
+            yield Verdict(f"solution of {stage}", kit.left_out("gpu", stage))
+        for mutant in (mutant for mutant in mutants if mutant.stage == stage and stage in here):
+            with tempfile.TemporaryDirectory(prefix="psflip-mutant-") as place:
+                update = apply(mutant, Path(place))
+                yield verdict_on(mutant, judged(stage, update, mutant.seconds), update)
+
+
 def table(mutants, verdicts):
     caught = {verdict.name: verdict.caught for verdict in verdicts}
 
@@ -212,6 +248,15 @@ def filled(text, mutants, verdicts):
     return TABLE.sub(lambda match: f"{match[1]}{table(mutants, verdicts)}\n{match[2]}", text)
 
 
+def in_numbers(mutants, verdicts, repeat):
+    """'9 mutants, 20 times each: '"""
+    names = {mutant.name for mutant in mutants}
+    others = [verdict.name for verdict in verdicts if verdict.name not in names]
+    parts = [f"{len(mutants)} mutants" + (f", {repeat} times each" if repeat > 1 else "")]
+    parts += [f"{count} {what}s" for what in ("starter", "solution") if (count := sum(what in name for name in others))]
+    return ", ".join(parts) + ": "
+
+
 def option_parser():
     parser = Parser(
         as_written=False,
@@ -220,10 +265,13 @@ def option_parser():
         f"kernel of {FOLDER} is rejected for the right reason. Then fills the table of {GUIDE}.",
     )
     add = adder(parser)
-    add("names", "MUTANT", "only these, and fill no table (all of them)", nargs="*")
+    add("names", "MUTANT", "only these, or those of a stage, by its number, and fill no table (all of them)", nargs="*")
     parser.add_argument("--check", action="store_true", help="change nothing; exit code 1 if the table is stale, too")
     where = "what is compiled once: the 2D model's here, the 3D one's in DIR-3d (build-lab)"
     add("--build-dir", "DIR", where, Path, default=ROOT / "build-lab")
+    add("--repeat", "N", "try every mutant so many times, and fill no table (1)", whole, default=1)
+    on_gpu = "on a machine with a GPU: only the speed of the solutions, and what cheats there"
+    parser.add_argument("--speed", action="store_true", help=on_gpu)
     parser.add_argument("--list", action="store_true", help="only list them")
     return parser
 
@@ -232,28 +280,40 @@ def main(arguments):
     options = option_parser().parse_args(arguments)
     mutants = read_mutants()
     known = [mutant.name for mutant in mutants]
+    stages = stages_in(ROOT)
     for name in options.names:
-        if name not in known:
-            raise Failure(f"'{name}': there is no such mutant; --list names them")
+        if name not in known and name not in [stage[:2] for stage in stages]:
+            raise Failure(f"'{name}': there is no such mutant or stage; --list names the mutants")
     if options.names:
-        mutants = [mutant for mutant in mutants if mutant.name in options.names]
+        mutants = [mutant for mutant in mutants if {mutant.name, mutant.stage[:2]} & set(options.names)]
+        stages = [stage for stage in stages if stage[:2] in options.names]
+    if options.speed:
+        mutants = [mutant for mutant in mutants if mutant.part == "speed"]
+        stages = sorted({*stages, *(mutant.stage for mutant in mutants)})
     if options.list:
         for mutant in mutants:
             print(f"{mutant.name:28} {mutant.part:9} {mutant.mistake}")
         return 0
 
+    alone = bool(options.names or options.speed or options.repeat > 1)
+    again = [mutant for mutant in mutants for _ in range(options.repeat)]  # so each is compiled once
+    tried = (
+        speed(stages, mutants, options.build_dir) if options.speed else prove_all(again, not alone, options.build_dir)
+    )
     verdicts = []
-    for verdict in prove_all(mutants, not options.names, options.build_dir):
+    for verdict in tried:
         verdicts.append(verdict)
         progress(f"{len(verdicts)} tried, last {verdict.name}")
         if verdict.problem:
             print(f"{verdict.name}: {verdict.problem}", flush=True)
+        elif options.speed or verdict.note.startswith("not judged"):
+            print(f"{verdict.name}: {'as it should be: ' if verdict.caught else ''}{verdict.note}", flush=True)
     wrong = sum(bool(verdict.problem) for verdict in verdicts)
     print(
-        f"{len(mutants)} mutants, {(len(verdicts) - len(mutants)) // 2} starters and as many solutions: "
+        in_numbers(mutants, verdicts, options.repeat)
         + (f"{wrong} not as they should be" if wrong else "all as they should be")
     )
-    if wrong or options.names:
+    if wrong or alone:
         return 1 if wrong else 0
 
     guide = ROOT / GUIDE

@@ -44,10 +44,17 @@ def gradescope(results, seconds):
         for result in results
         for part in result.parts
     ]
+    # Of a time, less is better; the platform shows names only to those who may see them.
+    leaders = [
+        {"name": f"{result.task.name}: {part.unit}", "value": part.value, "order": "asc"}
+        for result in results
+        for part in result.parts
+        if part.value is not None and part.passed
+    ]
     return {
         "score": round(sum(result.score for result in results), 3),
         "output": "all tasks passed" if all(result.passed for result in results) else "not all tasks passed",
         "execution_time": round(seconds),
         "stdout_visibility": "hidden",
         "tests": tests,
-    }
+    } | ({"leaderboard": leaders} if leaders else {})

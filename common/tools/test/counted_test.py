@@ -131,7 +131,7 @@ class Show(unittest.TestCase):
 class Predictions(unittest.TestCase):
     """Least times, by hand."""
 
-    DEVICE = predict.Device("D", "", multiprocessors=10, clock=1e9, memory=1e12, l2=2e12, l2_bytes=1e6, launch=3e-6)
+    DEVICE = predict.Device("D", "", "", multiprocessors=10, clock=1e9, memory=1e12, l2=2e12, l2_bytes=1e6, launch=3e-6)
     ROW: ClassVar = {"read_bytes": 8e6, "written_bytes": 3e6, "block_read_bytes": 16e6, "l1_cycles": 1e5, "launches": 2}
     ROW |= {"load_sectors": 2e6, "texture_sectors": 5e5, "store_sectors": 2e5, "atomic_sectors": 5e4}
 

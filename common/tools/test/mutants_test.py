@@ -12,7 +12,18 @@ from unittest import mock
 from lab import mutants
 from lab.course import MARK, Task
 from lab.grade import Part, Result
-from lab.mutants import Verdict, apply, filled, lines_with, read_mutant, read_mutants, try_mutant
+from lab.mutants import (
+    Verdict,
+    apply,
+    filled,
+    in_numbers,
+    lines_with,
+    read_mutant,
+    read_mutants,
+    speed,
+    try_mutant,
+    verdict_on,
+)
 from stages import ROOT, Failure
 
 LAB = ROOT / "common/lab"
@@ -97,7 +108,8 @@ class Verdicts(WithPatch):
             return try_mutant(self.mutant(text), None)
 
     def test_the_right_reason_and_line(self):
-        self.assertEqual(self.verdict(False, "a race: line 1 writes"), Verdict("some", caught="a race"))
+        verdict = self.verdict(False, "a race: line 1 writes")
+        self.assertEqual((verdict.problem, verdict.caught), ("", "a race"))
 
     def test_everything_else_is_a_problem(self):
         for passed, reason, problem in (
@@ -112,6 +124,33 @@ class Verdicts(WithPatch):
         nowhere = self.verdict(False, "a race", HEAD.replace("__sync", "x") + DIFF)
         self.assertIn("no line of the wrong update.cu has 'xthreads'", nowhere.problem)
 
+    def test_what_takes_a_gpu_is_not_judged_without_one(self):
+        text = WRONG.replace("races", "speed").replace("Names: // Stage 03: wrong\n", "")
+        for passed, reason, problem in (
+            (None, "no GPU here", ""),
+            (False, "a race against time", ""),
+            (True, "very fast", "speed does not fail: very fast"),
+        ):
+            mutant = self.mutant(text)
+            verdict = verdict_on(mutant, Part("speed", passed, reason), None)
+            self.assertEqual(verdict.problem, problem)
+            self.assertEqual(verdict.caught, "" if problem else "a race")  # for the table, the same everywhere
+
+    def test_only_the_speed(self):
+        """Of the solutions, which have to be judged to the end, and of what cheats there."""
+        mutant = self.mutant(WRONG.replace("races", "speed").replace("Names: // Stage 03: wrong\n", ""))
+        for of_solution, of_mutant, problems in (
+            ((True, "fast"), (False, "a race"), ["", ""]),
+            ((None, "no GPU here"), (None, "no GPU here"), ["no GPU here", ""]),
+            ((False, "slow"), (True, "fast"), ["slow", "speed does not fail: fast"]),
+        ):
+            parts = [Part("speed", *of_solution), Part("speed", *of_mutant)]
+            kit = mock.MagicMock(**{"left_out.side_effect": lambda build, stage: "no MPI" if stage == "08_mpi" else ""})
+            judge = mock.Mock(**{"return_value.judge.side_effect": parts})
+            with mock.patch.multiple("lab.mutants", Kit=mock.Mock(return_value=kit), Judge=judge):
+                verdicts = list(speed(["03_shared_memory", "08_mpi"], [mutant], Path("x")))
+            self.assertEqual([verdict.problem for verdict in verdicts], [*problems, "no MPI"])
+
     def test_the_table(self):
         guide = "before\n<!-- mutants -->\nold\n<!-- end mutants -->\nafter\n"
         text = filled(guide, [self.mutant()], [Verdict("some", caught="a | b")])
@@ -121,6 +160,11 @@ class Verdicts(WithPatch):
         self.assertEqual(filled(text, [self.mutant()], [Verdict("some", caught="a | b")]), text)
         with self.assertRaisesRegex(Failure, "one pair of <!-- mutants -->"):
             filled("nothing", [], [])
+
+    def test_what_was_tried_in_numbers(self):
+        mutant, others = self.mutant(), [Verdict(f"{what} of 03") for what in ("starter", "solution")]
+        self.assertEqual(in_numbers([mutant], [Verdict("some"), *others], 1), "1 mutants, 1 starters, 1 solutions: ")
+        self.assertEqual(in_numbers([mutant], 20 * [Verdict("some")], 20), "1 mutants, 20 times each: ")
 
     def test_bad_input_is_one_line_and_exit_code_2(self):
         for arguments, message in ((["03_none"], "'03_none': there is no such mutant"), (["--fast"], "unrecognized")):

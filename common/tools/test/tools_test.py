@@ -535,12 +535,14 @@ class TableForPeople(WithBuild):
             ([], None, r"psFlip on the CPU path: .* cores, \d+ GiB. Missing for more: a GPU, nvcc, MPI.\n"),
             (["nvcc", "mpirun"], listed, r"psFlip on 1 x NVIDIA H200: .* cores, \d+ GiB.\n"),
             (["mpirun"], listed, r"psFlip on the CPU path: .* GiB. Missing for more: nvcc.\n"),
+            (["nvcc", "mpirun", "--no-cuda"], listed, r"psFlip on the CPU path: .* cores, \d+ GiB.\n"),
         ):
+            options = [name for name in there if name.startswith("--")]
             with (
                 mock.patch("shutil.which", lambda name, path=None, there=there: name if name in there else None),
                 mock.patch("device_report.output_of", lambda *command, cards=cards: cards),
             ):
-                output = self.run_compare("--stages", "01")[1]
+                output = self.run_compare("--stages", "01", *options)[1]
             self.assertRegex(output.replace("\n  ", " "), rf"\A{wanted}")
 
 
