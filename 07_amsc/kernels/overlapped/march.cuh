@@ -309,16 +309,6 @@ class March {
   Element latest_[stages - 1][bundles] = {},
                            before_[stages - 2][bundles] = {};  ///< by stage: in this step, in the last
 };
-
-template <class Prng, int units, int bundles>
-__global__ void __launch_bounds__(amsc::Tile::threads)
-    update_overlapped(const __grid_constant__ Pass pass, const __grid_constant__ GaugedBonds<units> bonds) {
-  extern __shared__ uint4 memory[];
-  __shared__ RowBarriers::Memory barriers;
-  if (threadIdx.x == 0) RowBarriers::begin(barriers);
-  __syncthreads();
-  March<Prng, units, bundles>(pass, bonds, memory, barriers).run();
-}
 // --- end
 
 }  // namespace psflip::PSFLIP_PLATFORM

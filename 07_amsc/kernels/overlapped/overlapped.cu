@@ -1,9 +1,7 @@
 // Two sweeps in one pass over memory, for lattices that do not fit on the chip. march.cuh is the kernel; here is the
 // engine around it: the gauge, two sets of spins that change places, and how a lattice is cut.
 
-#include <algorithm>
 #include <cmath>
-#include <concepts>
 
 #include "07_amsc/kernels/kernels.hpp"
 #include "07_amsc/kernels/overlapped/march.cuh"
@@ -14,6 +12,16 @@ namespace {
 
 using namespace spin_glass;
 using amsc::Tile;
+
+template <class Prng, int units, int bundles>
+__global__ void __launch_bounds__(amsc::Tile::threads)
+    update_overlapped(const __grid_constant__ Pass pass, const __grid_constant__ GaugedBonds<units> bonds) {
+  extern __shared__ uint4 memory[];
+  __shared__ RowBarriers::Memory barriers;
+  if (threadIdx.x == 0) RowBarriers::begin(barriers);
+  __syncthreads();
+  March<Prng, units, bundles>(pass, bonds, memory, barriers).run();
+}
 
 /// Chunks of planes, so that few multiprocessors are idle in the last wave of blocks. A chunk goes through two planes
 /// more than it has.
@@ -46,10 +54,9 @@ class OverlappedSimulation : public WidePlanes<Prng, units> {
     make_gauged_bonds<<<columns_of_words(), column_threads>>>(this->layout_, this->words(), packing.words(), gauged());
     CHECK_CUDA(cudaGetLastError());
     CHECK_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
-    int multiprocessors = 0, blocks = 0;
+    int multiprocessors = 0;  // a block's registers, and mostly its shared memory, fill one
     CHECK_CUDA(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, launch.device));
-    CHECK_CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, Tile::threads, bytes));
-    cut_ = cut_for(this->size_, packing.words() * parts(), std::max(1, blocks) * multiprocessors);
+    cut_ = cut_for(this->size_, packing.words() * parts(), multiprocessors);
     CHECK_CUDA(cudaDeviceSynchronize());
   }
 
