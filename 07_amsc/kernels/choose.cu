@@ -118,18 +118,22 @@ double expected(const Problem& problem, const Launch& launch, const Limits& limi
   switch (*launch.kernel) {
     case Kernel::update:
       return std::max(2 * kernel_start, 0.22e-12 * per_h200 * flips);
-    case Kernel::wide:
-      return std::max(2 * kernel_start, (k == 128 ? 0.155e-12 : 0.142e-12) * per_h200 * flips);
+    case Kernel::wide: {  // elements of 16 bytes may hold replicas that do not exist
+      const double filled = std::ceil(replicas * k / 128) * 128 / (replicas * k);
+      return std::max(2 * kernel_start, (k == 128 ? 0.155e-12 : 0.142e-12) * filled * per_h200 * flips);
+    }
     case Kernel::overlapped: {  // a block is alone on its multiprocessor, and waves of blocks are not always full
       const double columns = std::ceil(static_cast<double>(problem.size) / amsc::Tile::columns) * amsc::Tile::columns;
       const double rows = std::ceil(static_cast<double>(problem.size) / amsc::Tile::rows) * amsc::Tile::rows;
       const double waste = columns * rows / std::pow(static_cast<double>(problem.size), 2);
-      return std::max(kernel_start, (k == 64 ? 0.075e-12 : 0.11e-12) * waste * per_h200 * flips);
+      return std::max(kernel_start, (k == 64 ? 0.08e-12 : 0.12e-12) * waste * per_h200 * flips);
     }
     case Kernel::fused: {  // ahead where a block is full of threads, and every multiprocessor has one
       const bool full = k == 64 && block_sizes(problem, launch).front() == 512 && *launch.cluster <= 8;
       const double blocks = words * replicas / *launch.replicas_together * *launch.cluster;
-      return (full ? 0.130e-12 : 0.2e-12) * per_h200 * flips * std::max(1.0, limits.multiprocessors / blocks);
+      const double barriers = 1.2e-6 * static_cast<double>(problem.size / 2 + 2);  // of a cluster, in a sweep
+      return std::max(barriers,
+                      (full ? 0.130e-12 : 0.2e-12) * per_h200 * flips * std::max(1.0, limits.multiprocessors / blocks));
     }
     default:
       break;

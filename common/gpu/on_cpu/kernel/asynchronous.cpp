@@ -12,7 +12,6 @@
 namespace cuda_on_cpu {
 namespace {
 
-constexpr int rubbish = 0xA5;
 constexpr std::uint64_t handle_mark = 0xBA221E25ull << 32;  // in the upper half of every handle, above the number
 
 bool within(std::span<const std::byte> memory, const std::byte* begin, std::size_t bytes) {

@@ -20,7 +20,6 @@ namespace {
 
 constexpr std::size_t shared_alignment = 128;
 constexpr std::size_t red_zone = 128;
-constexpr int rubbish = 0xA5;  // what memory holds that nobody wrote, where we look for mistakes
 
 /// The first host thread that finds a mistake reports it; others wait here for the end of the program.
 void only_one_dies() {

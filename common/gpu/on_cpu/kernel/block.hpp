@@ -24,6 +24,8 @@
 
 namespace cuda_on_cpu {
 
+inline constexpr int rubbish = 0xA5;  ///< what memory holds that nobody wrote, where we look for mistakes
+
 class Fiber;
 
 /// Where the running CUDA thread is. A copy for every host thread; set before a CUDA thread runs or goes on.
