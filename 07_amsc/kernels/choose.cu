@@ -191,7 +191,11 @@ std::vector<Possible> possible_launches(const Problem& problem, const Launch& wi
     return sizes.empty() ? 1 <= *wish.threads && *wish.threads <= most_threads
                          : std::ranges::count(sizes, *wish.threads) > 0;
   };
-  if (wish.threads && std::ranges::any_of(launches, can_have)) std::erase_if(launches, std::not_fn(can_have));
+  const auto is_free = [&](const Launch& launch) { return block_sizes(problem, launch).empty(); };
+  if (wish.threads && std::ranges::any_of(launches, can_have))
+    std::erase_if(launches, std::not_fn(can_have));
+  else if (wish.threads && std::ranges::any_of(launches, is_free))  // they say what is allowed
+    std::erase_if(launches, std::not_fn(is_free));
   const auto cost = [&](const Launch& launch) { return expected_here(problem, launch, limits); };
   std::ranges::stable_sort(launches, {}, cost);
   std::vector<Possible> all;
