@@ -15,7 +15,7 @@ spin_glass::MakeSimulation make_fused;     ///< fused.cu: red and blue in one pa
 spin_glass::MakeSimulation make_resident;  ///< resident.cu: a whole system stays on the chip for many sweeps
 /// overlapped/: two sweeps in one pass over memory; Philox only
 spin_glass::MakeSimulation make_overlapped;
-spin_glass::MakeSimulation make_small;     ///< small.cu: every site has a thread of its own
+spin_glass::MakeSimulation make_small;  ///< small.cu: every site has a thread of its own
 
 // Bytes of shared memory that a block takes.
 std::size_t fused_bytes(const spin_glass::Problem& problem, const spin_glass::Launch& launch);

@@ -1,7 +1,7 @@
 """Wrong kernels that the checker must reject, and what it says of each.
 
-A mutant is a file common/lab/mutants/NN/NAME.patch. First come lines "Key: value", then a unified diff against its
-stage's update.cu:
+A mutant is a file common/lab/mutants/NN/NAME.patch, or in a room of NN. First come lines "Key: value", then a unified
+diff against its stage's update.cu:
     Stage    the folder
     File     what the patch is against, if another file there that can take the place of update.cu
     Mistake  what the student did, in a student's words
@@ -87,7 +87,7 @@ def read_mutant(path):
 
 
 def read_mutants():
-    return [read_mutant(path) for path in sorted((ROOT / FOLDER).glob("*/*.patch"))]
+    return [read_mutant(path) for path in sorted((ROOT / FOLDER).rglob("*.patch"), key=lambda path: path.name)]
 
 
 def apply(mutant, folder, root=ROOT):

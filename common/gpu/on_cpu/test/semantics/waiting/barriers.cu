@@ -1,5 +1,5 @@
 // __syncthreads and its kin.
-#include "semantics.hpp"
+#include "gpu/on_cpu/test/semantics/semantics.hpp"
 
 namespace psflip::PSFLIP_PLATFORM {
 namespace barriers {

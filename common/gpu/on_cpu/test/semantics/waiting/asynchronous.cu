@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "semantics.hpp"
+#include "gpu/on_cpu/test/semantics/semantics.hpp"
 
 #ifdef __CUDACC__  // nvcc warns of every barrier in shared memory, which init() makes
 #pragma nv_diag_suppress static_var_with_dynamic_init
