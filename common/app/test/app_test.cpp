@@ -437,6 +437,19 @@ TEST(Parts, GrowToATenthOfASecond) {
   EXPECT_EQ(parts.next(3), 3);
 }
 
+TEST(Parts, ShrinkWhereTheyHaveBecomeSlow) {
+  Parts parts;
+  parts.took(1, 0.01);
+  parts.took(2, 0.01);
+  parts.took(3, 1);  // the end of something
+  EXPECT_EQ(parts.next(100), 4);
+  parts.took(4, 1);
+  EXPECT_EQ(parts.next(100), 2);
+  parts.took(2, 1);
+  parts.took(1, 1);
+  EXPECT_EQ(parts.next(100), 1);
+}
+
 // ---- A file that appears only when complete
 
 class OutputFileTest : public testing::Test {
