@@ -15,7 +15,7 @@ using amsc::Tile;
 
 template <class Prng, int units, int bundles>
 __global__ void __launch_bounds__(amsc::Tile::threads)
-    update_overlapped(const __grid_constant__ Pass pass, const __grid_constant__ GaugedBonds<units> bonds) {
+    update_overlapped(const Pass pass, const GaugedBonds<units> bonds) {
   extern __shared__ uint4 memory[];
   __shared__ RowBarriers::Memory barriers;
   if (threadIdx.x == 0) RowBarriers::begin(barriers);

@@ -1,14 +1,24 @@
 /// Barriers for the warps that need each other, in two halves.
 #pragma once
 
-#include <cuda_awbarrier_primitives.h>
-
 #include <cstdint>
+
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
+#include <cuda_awbarrier_primitives.h>
+#endif
 
 #include "07_amsc/kernels/overlapped/tile.hpp"
 #include "gpu/check.hpp"
 
 namespace psflip::PSFLIP_PLATFORM {
+
+#if defined(__CUDA_ARCH__) && \
+    __CUDA_ARCH__ < 900  // there choose.cu does not offer the kernel, which is compiled anyway
+using __mbarrier_t = std::uint64_t;
+__device__ inline void __mbarrier_init(__mbarrier_t*, unsigned) {}
+__device__ inline void __mbarrier_arrive(__mbarrier_t*) {}
+__device__ inline bool __mbarrier_test_wait_parity(__mbarrier_t*, bool) { return true; }
+#endif
 
 /// After a stage a row needs the rows beside it, not all of them. So the upper and the lower half of the rows have a
 /// barrier each: a row waits for the half to which it and the rows beside it belong, the warps with the halo columns,
