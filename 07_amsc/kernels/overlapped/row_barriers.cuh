@@ -12,8 +12,8 @@
 
 namespace psflip::PSFLIP_PLATFORM {
 
-#if defined(__CUDA_ARCH__) && \
-    __CUDA_ARCH__ < 900  // there choose.cu does not offer the kernel, which is compiled anyway
+// choose.cu does not offer the kernel on older GPUs, for which it is compiled anyway.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
 using __mbarrier_t = std::uint64_t;
 __device__ inline void __mbarrier_init(__mbarrier_t*, unsigned) {}
 __device__ inline void __mbarrier_arrive(__mbarrier_t*) {}
