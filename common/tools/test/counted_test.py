@@ -155,7 +155,7 @@ class Predictions(unittest.TestCase):
         self.assertEqual(set(predict.limits(self.ROW, unknown)), {"memory", "L1 and shared"})
 
     def test_an_unknown_device_is_refused(self):
-        with self.assertRaisesRegex(Failure, "--predict pocket: allowed are h200, a100, gtx1070"):
+        with self.assertRaisesRegex(Failure, "--predict pocket: allowed are h200, h100, a100, gtx1070"):
             predict.device_called("pocket")
 
     def test_no_kernel_was_faster_than_its_least_time(self):
