@@ -55,9 +55,12 @@ def sanitizer(message, code=1, part=""):
 
 
 def race(seen, part=""):
-    """A data race; the program runs on to the result that it has in the forward schedule, or to its end there."""
-    code = 66 if seen.code >= 0 else seen.code
-    return replace(seen, code=code, stderr="WARNING: ThreadSanitizer: data race", names_lines=True, part=part)
+    """A data race; the program runs on to the result that it has in the forward schedule, or to its end there, which may
+    come first."""
+    told = "WARNING: ThreadSanitizer: data race"
+    if seen.code >= 0:
+        return replace(seen, code=66, stderr=told, names_lines=True, part=part)
+    return replace(seen, stderr=f"{told}|{seen.stderr}", names_lines=True, part=part)
 
 
 def row(forward, reversed_, shuffled, **found_by):
