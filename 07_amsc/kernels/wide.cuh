@@ -2,7 +2,7 @@
 ///
 /// The lesson's thread moves 4 bytes a load. Here an element of spins is 16 bytes: four replicas of 32 samples, two of
 /// 64, or one of 128. The more samples share a stream, the fewer random numbers a flip needs. Counting and comparing
-/// takes 16 operations (metropolis.hpp), and no thread divides. Whether the planes are those of a whole lattice
+/// takes 14 operations (metropolis.hpp), and no thread divides. Whether the planes are those of a whole lattice
 /// (wide.cu) or of a rank's slab (stage 08) is the layout's business.
 #pragma once
 
