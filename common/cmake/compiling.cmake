@@ -17,9 +17,11 @@ endif()
 
 # psflip_compile_soon(target ...): what runs no longer for being optimised less, since it only surrounds what is timed
 # (options, files, reports) or checks it (tests), is compiled sooner.
+set(PSFLIP_SOON -O1 CACHE STRING "How a release optimises what only surrounds or checks what is timed")
+mark_as_advanced(PSFLIP_SOON)
 function(psflip_compile_soon)
   foreach(target IN LISTS ARGN)
-    target_compile_options(${target} PRIVATE $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CONFIG:Release>>:-O1>)
+    target_compile_options(${target} PRIVATE $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CONFIG:Release>>:${PSFLIP_SOON}>)
   endforeach()
 endfunction()
 

@@ -6,12 +6,15 @@
 #   name      both of them, with PSFLIP_HAS_GPU and PSFLIP_HAS_CPU defined as 0 or 1
 #   name_counted  as name_cpu, but every load and store is recorded (common/gpu/on_cpu/counters); built when wanted
 # Only the launch rewriter touches a source on its way to the CPU. TOGETHER: the sources are compiled as one, for which
-# they need different names, but headers that are longer than they are once. CLUSTERS: the GPU path is compiled for
+# they need different names, but headers that are longer than they are once; so are all with CMAKE_UNITY_BUILD. CLUSTERS: the GPU path is compiled for
 # PSFLIP_CLUSTER_ARCHITECTURES, too, where code is another if blocks can be clusters.
 set(PSFLIP_CLUSTER_ARCHITECTURES "" CACHE STRING "GPU architectures for which code with clusters of blocks is compiled, too")
 mark_as_advanced(PSFLIP_CLUSTER_ARCHITECTURES)
 function(psflip_add_kernels name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "TOGETHER;CLUSTERS" "" "SOURCES;LINK")
+  if(CMAKE_UNITY_BUILD)
+    set(arg_TOGETHER TRUE)
+  endif()
   add_library(${name} INTERFACE)
   target_compile_definitions(${name} INTERFACE PSFLIP_HAS_GPU=$<BOOL:${PSFLIP_HAS_GPU}> PSFLIP_HAS_CPU=$<BOOL:${PSFLIP_HAS_CPU}>)
 
