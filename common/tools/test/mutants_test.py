@@ -12,18 +12,8 @@ from unittest import mock
 from lab import mutants
 from lab.course import MARK, Task
 from lab.grade import Part, Result
-from lab.mutants import (
-    Verdict,
-    apply,
-    filled,
-    in_numbers,
-    lines_with,
-    read_mutant,
-    read_mutants,
-    speed,
-    try_mutant,
-    verdict_on,
-)
+from lab.mutants import Verdict, filled, in_numbers, lines_with, speed, try_mutant, verdict_on
+from lab.wrong.patches import apply, read_mutant, read_mutants
 from stages import ROOT, Failure
 
 LAB = ROOT / "common/lab"
@@ -86,7 +76,7 @@ class Patches(WithPatch):
             (HEAD.replace("Part", "Parts"), "'Parts: races': a line before the diff is 'Key: value' with one of Stage"),
             (HEAD.replace("Part: races\n", ""), "it takes one line 'Part: ...', not 0"),
             (HEAD + "Part: memory\n", "it takes one line 'Part: ...', not 2"),
-            (HEAD.replace("races", "luck"), "Part: luck is none of build, forward"),
+            (HEAD.replace("races", "luck"), "Part: luck is none of build, line, forward"),
             (HEAD.replace("03_shared", "13_shared"), "Stage: there is no 13_shared_memory/update.cu"),
             (HEAD + "File: none.cu\n", "File: there is no 03_shared_memory/none.cu"),
             (HEAD.replace("a race", "a (race"), "Reason: missing"),
