@@ -121,7 +121,7 @@ def closure(stages, root, changes):
 
 
 # The checker itself.
-LAB = "__init__ assignment cases classroom confine course cuda_rules diagnose gates grade hints kit page regions"
+LAB = "__init__ asked assignment cases classroom confine course cuda_rules diagnose gates grade hints kit page regions"
 LAB += " results sandbox similar symbols wrong/__init__ wrong/debugging wrong/patches"
 TOOLS = [f"common/tools/lab/{name}.py" for name in LAB.split()]
 TOOLS += [f"common/tools/counted/{name}.py" for name in ("advice", "predict", "recording", "show")]

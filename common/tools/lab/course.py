@@ -12,6 +12,7 @@ from stages import Failure
 # The parts of a result, in the order in which they are judged, and what each counts. A part that cannot be judged (no
 # GPU) counts neither for nor against.
 WEIGHTS = {"build": 0, "line": 4}  # the line that is wrong, of a kernel to be debugged
+WEIGHTS |= {"asked": 1}  # where an exercise asks for more than right bits
 WEIGHTS |= {"forward": 2, "reversed": 1, "shuffled": 1, "fresh": 1, "races": 2, "memory": 1}
 WEIGHTS |= {"nvcc": 1, "counters": 1}  # where there is nvcc; where a task has gates
 WEIGHTS |= {"gpu": 1, "sanitizer": 0, "speed": 1}  # these take a GPU

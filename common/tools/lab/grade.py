@@ -24,7 +24,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from counted import predict
-from lab import cases, cuda_rules, diagnose, gates, sandbox, symbols
+from lab import asked, cases, cuda_rules, diagnose, gates, sandbox, symbols
 from lab.course import WEIGHTS, Task
 from lab.diagnose import Finding, Source
 from lab.wrong import debugging
@@ -112,6 +112,8 @@ def grade(
     for name in PARTS:
         if (name != "build" and name not in only) or (name == "line" and not task.debug):
             continue
+        if name == "asked" and not cases.told(task)["asks"]:
+            continue
         if name == "counters" and not cases.gates(task) and list(only) == list(PARTS):
             continue  # it is wanted where something is asked of it, or by name
         if name == "nvcc" and not (kit.cuda and shutil.which("nvcc")) and list(only) == list(PARTS):
@@ -148,7 +150,8 @@ def grade(
 def nothing_to_judge(task, reason, weights):
     """The result of a task whose files are not there."""
     result = Result(task, [Part("build", False, reason, "hand in all files of the task")])
-    others = [name for name in PARTS[1:] if task.debug or name != "line"]
+    without = {"line": not task.debug, "asked": not cases.told(task)["asks"]}
+    others = [name for name in PARTS[1:] if not without.get(name)]
     result.parts += [Part(name, False, "not judged: there is no program") for name in others]
     share_out(result, weights)
     return result
@@ -159,7 +162,7 @@ def share_out(result, weights):
     kernel to be debugged was right in most parts from the start: it has the points of all, or none."""
     counting = [part for part in result.parts if part.passed is not None]
     total = sum(weights[part.name] for part in counting)
-    right = all(part.passed for part in result.parts if part.name in ("build", "forward", "fresh"))
+    right = all(part.passed for part in result.parts if part.name in ("build", "asked", "forward", "fresh"))
     whole = all(part.passed for part in counting if part.name != "line")
     for part in counting:
         part.points = result.task.points * weights[part.name] / total if total else 0
@@ -218,6 +221,16 @@ class Judge:
         if said not in debugging.right_lines(self.attempt.mutant, self.kit.root):
             raise Finding(f"line {said} is not the one", "what shows the mistake need not be what makes it")
         return f"line {said} is the one"
+
+    def asked(self):
+        """Whether the code does what the exercise asks for, as far as its text shows."""
+        self.last = ""
+        own = {name: (self.kit.root / name).read_text() for name in self.files} if self.kit.has_solutions else {}
+        texts = {name: content.decode(errors="replace") for name, content in self.files.items()}
+        for rule in cases.told(self.task)["asks"]:
+            if asked.fails(rule, texts, own):
+                raise Finding(rule["says"], "read once more what the exercise asks for")
+        return "as far as the text shows, it does what the exercise asks for"
 
     def make(self, build, targets=()):
         """Builds the stage's programs, or these."""
@@ -417,7 +430,7 @@ class Judge:
         with tempfile.TemporaryDirectory() as folder:
             recording = Path(folder, report)
             recording.write_text(run.files.get(report, ""))
-            launch = gates.update_of(recording, program)
+            launch = gates.update_of(recording, program, with_warm_up=cases.counted_steps(self.task) > 1)
         limits = cases.gates(self.task)
         said = gates.judge(launch, spins, limits, ROOT / self.task.stage / "update.cu")
         return Part("counters", True if limits else None, said)

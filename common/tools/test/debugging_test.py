@@ -14,6 +14,7 @@ from lab.diagnose import Finding
 from lab.grade import Judge, Part, Result, share_out, withheld
 from lab.wrong import debugging
 from lab.wrong.patches import read_mutants
+from models import REFERENCE_FOLDER
 from stages import ROOT, Failure
 
 CASES = [mutant for mutant in read_mutants() if mutant.symptom]
@@ -126,7 +127,8 @@ class Assignments(unittest.TestCase):
                     for secret in (mutant.name, mutant.mistake, "+++ b/"):
                         if secret in text:
                             self.fail(f"{path} has '{secret}'")
-                    self.assertEqual({line for line in of_right if line in tight(text)}, set(), path)
+                    if path == "update.cu" or path.relative_to(out).parts[0] not in ("common", REFERENCE_FOLDER):
+                        self.assertEqual({line for line in of_right if line in tight(text)}, set(), path)
                 theirs = (ROOT / stage / "update.cu").read_text()
                 comments = {line.split("//", 1)[1].strip() for line in patch_lines(mutant, "+") if "//" in line}
                 self.assertEqual({comment for comment in comments if comment not in theirs}, set(), mutant.name)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lab import cases
-from lab.course import Task, stages_in
+from lab.course import MARK, Task, files_of, stages_in
 from lab.diagnose import Finding
 from lab.grade import BUILD_SECONDS, TAKE_MORE, Judge, grade, grade_update
 from lab.kit import Kit
@@ -142,12 +142,28 @@ def kit_of(model, folder):
     return Kit(ROOT, folder if model == MAJORITY.name else folder.with_name(f"{folder.name}-3d"))
 
 
+def try_untouched(task, kit):
+    """The stage's solution, with its right bits, is none of an exercise."""
+    files = {name: (ROOT / name).read_bytes() for name in files_of(task, ROOT)}
+    result = grade(task, files, kit=kit, only=("asked", "counters"))
+    passed = [f"{part.name}: {part.reason}" for part in result.parts]
+    return Verdict(f"untouched {task.name}", f"passes: {'; '.join(passed)}" if result.passed else "")
+
+
+def exercises_of(stage):
+    """The exercises of a stage that ask for code."""
+    marks = MARK.finditer((ROOT / stage / "exercises.md").read_text())
+    return [Task(stage, int(mark["number"])) for mark in marks if mark["files"]]
+
+
 def prove(model, mutants, with_stages, folder):
     """Tries everything that belongs to a model. Yields verdicts."""
     kit = kit_of(model, folder)
     for stage in (stage for stage in kit.stages if with_stages and kit.model(stage) == model):
         yield try_solution(stage, kit)
         yield try_starter(stage, kit)
+        for task in exercises_of(stage):
+            yield try_untouched(task, kit)
     for mutant in mutants:
         if kit.model(mutant.stage) == model:
             yield try_mutant(mutant, kit)
@@ -227,7 +243,9 @@ def in_numbers(mutants, verdicts, repeat):
     names = {mutant.name for mutant in mutants}
     others = [verdict.name for verdict in verdicts if verdict.name not in names]
     parts = [f"{len(mutants)} mutants" + (f", {repeat} times each" if repeat > 1 else "")]
-    parts += [f"{count} {what}s" for what in ("starter", "solution") if (count := sum(what in name for name in others))]
+    for what in ("starter", "solution", "untouched exercise"):
+        count = sum(what.split()[0] in name for name in others)
+        parts += [f"{count} {what}s"] * (count > 0)
     return ", ".join(parts) + ": "
 
 
