@@ -7,13 +7,13 @@ import queue
 import re
 import tempfile
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from lab import cases
-from lab.course import MARK, Task, files_of, stages_in
+from lab.course import MARK, WEIGHTS, Task, files_of, stages_in
 from lab.diagnose import Finding
-from lab.grade import BUILD_SECONDS, TAKE_MORE, Judge, grade, grade_update
+from lab.grade import BUILD_SECONDS, TAKE_MORE, Judge, Result, grade, grade_update, share_out
 from lab.kit import Kit
 from lab.regions import starter
 from lab.wrong import debugging
@@ -91,31 +91,35 @@ def try_solution(stage, kit):
     return Verdict(f"solution of {stage}", "; ".join(failed) if failed or result.passed else "does not pass")
 
 
-def try_debugging(mutant, kit):
+def try_debugging(mutant, mended, kit):
     """A kernel that is handed out to be debugged: the right line with the mended kernel passes; any other answer does
-    not, and has the points of what is right in it. And its report is true."""
+    not, and has the points of what is right in it. `mended`: what was judged of the right kernel."""
     lines = debugging.right_lines(mutant)
     right, wrong = min(lines), next(n for n in range(max(lines), 0, -1) if n not in lines)
-    mended = debugging.without_marks((ROOT / mutant.stage / "update.cu").read_text())
-    given = debugging.handed_out(mutant)
-    problems = []
-    for what, text, part, line, expected in (
-        ("mended, right line", mended, "forward", right, (True, True)),
-        ("mended, wrong line", mended, "forward", wrong, (True, False)),
-        ("as handed out, right line", given, mutant.part, right, (False, True)),
-        ("as handed out, wrong line", given, mutant.part, wrong, (False, False)),
+    given = parts_of(mutant, debugging.handed_out(mutant), mutant.part, kit)
+    problems = [] if shows_symptom(mutant, kit) else [f"'{mutant.shows}' shows nothing"]
+    for what, parts, line, expected in (
+        ("mended, right line", mended, right, (True, True)),
+        ("mended, wrong line", mended, wrong, (True, False)),
+        ("as handed out, right line", given, right, (False, True)),
+        ("as handed out, wrong line", given, wrong, (False, False)),
     ):
-        task, files = Task(mutant.stage, debug=True), {f"{mutant.stage}/update.cu": text.encode()}
-        attempt = debugging.Attempt(f"line: {line}\n", mutant)
-        result = grade(task, files, kit=kit, only=(part, "line"), seconds=mutant.seconds, attempt=attempt)
-        earned = result.part(part).score > 0, result.part("line").score > 0
+        task, attempt = Task(mutant.stage, debug=True), debugging.Attempt(f"line: {line}\n", mutant)
+        named = Judge(task, {}, kit, mutant.seconds, (), attempt).judge("line")
+        result = Result(task, [replace(part) for part in parts] + [named])
+        share_out(result, WEIGHTS)
+        earned = any(part.score for part in result.parts[:-1]), result.parts[-1].score > 0
         if earned != expected or result.passed != all(expected):
             said = "; ".join(f"{part.name}: {part.score:g} of {part.points:g}, {part.reason}" for part in result.parts)
             problems.append(f"{what}: {said}")
-        if line == right and shows_symptom(mutant, kit) == (text == mended):
-            said = "with the mended kernel, too" if text == mended else "not with the kernel that is handed out"
-            problems.append(f"'{mutant.shows}' shows something {said}")
     return Verdict(mutant.name, "; ".join(problems), caught="as reported")
+
+
+def parts_of(mutant, text, part, kit):
+    """The parts of a kernel that was to be debugged, but for the line."""
+    files = {f"{mutant.stage}/update.cu": text.encode()}
+    task = Task(mutant.stage, debug=True)
+    return grade(task, files, kit=kit, only=(part,), seconds=mutant.seconds).parts
 
 
 def shows_symptom(mutant, kit):
@@ -130,11 +134,19 @@ def shows_symptom(mutant, kit):
 
 
 def prove_debugging(model, mutants, folder):
-    """Tries every kernel that is handed out to be debugged. Yields verdicts."""
+    """Tries every kernel that is handed out to be debugged, a stage at a time, and that what was reported of it is not
+    so of the right one. Yields verdicts."""
     kit = kit_of(model, folder)
-    for mutant in mutants:
-        if kit.model(mutant.stage) == model:
-            yield try_debugging(mutant, kit)
+    for stage in (stage for stage in kit.stages if kit.model(stage) == model):
+        own = [mutant for mutant in mutants if mutant.stage == stage]
+        if own:
+            solution = debugging.without_marks((ROOT / stage / "update.cu").read_text())
+            mended = parts_of(own[0], solution, "forward", kit)
+            always = [mutant.shows for mutant in own if shows_symptom(mutant, kit)]
+            said = f"these show something with the right kernel, too: {always}" if always else ""
+            yield Verdict(f"right kernel of {stage}", said)
+        for mutant in own:
+            yield try_debugging(mutant, mended, kit)
 
 
 def kit_of(model, folder):
@@ -288,7 +300,7 @@ def main(arguments):
         mutants = [mutant for mutant in mutants if mutant.symptom]
     if options.list:
         for mutant in mutants:
-            print(f"{mutant.name:28} {mutant.part:9} {mutant.mistake}")
+            print(f"{mutant.name:28} {mutant.part:9} {mutant.symptom if options.debug else mutant.mistake}")
         return 0
 
     alone = bool(options.names or options.speed or options.debug or options.repeat > 1)
