@@ -347,8 +347,8 @@ TEST_P(Reference, HasTheBitsOfTheDefinitionOnALatticeThatIsNoPowerOfTwo) {
 
 /// The shared test does all checks with MINSTD. Other generators have other thresholds.
 TEST_P(Reference, ObeysPhysicsWithEveryGenerator) {
-  const auto make = [](Problem problem) {
-    problem.generator = GetParam();
+  const auto make = [](const Problem& original) {
+    const Problem problem = with_generator(original, GetParam());
     return reference::make_simulation(problem, {});
   };
   for (const PhysicsCheck& check : physics_checks()) {
@@ -364,8 +364,7 @@ TEST_P(Reference, HasItsOwnBitsForEveryGenerator) {
   Problem problem{.size = 4, .samples = 1, .replicas = 1};
   std::vector<State> states;
   for (const Generator generator : {GetParam(), Generator::minstd, Generator::philox}) {
-    problem.generator = generator;
-    const auto simulation = reference::make_simulation(problem, {});
+    const auto simulation = reference::make_simulation(with_generator(problem, generator), {});
     simulation->advance(20);
     states.push_back(simulation->state());
   }
