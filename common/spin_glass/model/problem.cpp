@@ -42,6 +42,8 @@ std::int64_t period(Generator generator) {
       return (std::int64_t{1} << 31) - 2;
     case Generator::philox:
       return std::int64_t{1} << 34;  // 32 bits of its counter number the quadruples
+    case Generator::philox_planes:
+      return std::int64_t{1} << 32;  // or the sweeps, of any number of replicas
     default:
       return std::int64_t{1} << 62;
   }
@@ -56,6 +58,7 @@ std::optional<int> stream_words(Generator generator) {
     case Generator::mt19937:
       return 624;
     case Generator::philox:
+    case Generator::philox_planes:
       return 0;
     default:
       return std::nullopt;
@@ -80,6 +83,10 @@ void check(const Problem& problem) {
   at_least_one("--samples", problem.samples);
   at_least_one("--replicas", problem.replicas);
   at_least_one("--samples-per-stream", problem.samples_per_stream);
+  if (problem.generator == Generator::philox_planes && problem.samples_per_stream != 1) {
+    throw InvalidInput("--samples-per-stream is " + std::to_string(problem.samples_per_stream) +
+                       ": with --generator philox-planes every sample has random numbers of its own, so allowed is 1");
+  }
   if (!(problem.ferromagnetic_fraction >= 0 && problem.ferromagnetic_fraction <= 1)) {
     throw InvalidInput("--ferromagnetic-fraction is " + text(problem.ferromagnetic_fraction) + ": allowed are 0 to 1");
   }
