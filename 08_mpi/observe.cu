@@ -2,6 +2,7 @@
 #include "08_mpi/observe.hpp"
 
 #include "07_amsc/observe/observe.cuh"
+#include "07_amsc/tempering/exchange.cuh"
 
 namespace psflip::PSFLIP_PLATFORM {
 
@@ -9,6 +10,11 @@ std::vector<spin_glass::SampleObservables> observe_slab(const amsc::Packing& pac
                                                         const spin_glass::Slab& slab) {
   const auto no_products = [](const auto&, std::int64_t) { return true; };
   return *counting::observe_owned(packing, arrays, slab, slab.area() * slab.planes, false, no_products);
+}
+
+void count_unsatisfied_slab(const amsc::Packing& packing, const amsc::PackedArrays& arrays,
+                            const spin_glass::Slab& slab, unsigned long long* unsatisfied) {
+  tempering::count_owned(packing, arrays, slab, slab.area() * slab.planes, unsatisfied);
 }
 
 }  // namespace psflip::PSFLIP_PLATFORM

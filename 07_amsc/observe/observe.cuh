@@ -143,11 +143,12 @@ struct Lattice {
 struct Pair {
   int a, b;
 };
-/// The inverse of pair_index().
-__device__ inline Pair replicas_of_pair(int pair, int replicas) {
-  int a = 0;
-  for (; pair >= replicas - 1 - a; ++a) pair -= replicas - 1 - a;
-  return {a, a + 1 + pair};
+/// The replicas of an overlap, by their copies and temperature.
+__device__ inline Pair replicas_of_pair(int overlap, const Packing& packing) {
+  const int n = packing.temperatures, copies = packing.replicas / n, t = overlap % n;
+  int a = 0, pair = overlap / n;
+  for (; pair >= copies - 1 - a; ++a) pair -= copies - 1 - a;
+  return {a * n + t, (a + 1 + pair) * n + t};
 }
 
 // ---- Spins, overlaps and bonds
@@ -209,7 +210,7 @@ __global__ void __launch_bounds__(most_threads, 4) count_spins_and_bonds(Measure
       count_elements(measurement.up(replica), Lattice(measurement, unit, replica));
     } else {
       const int pair = number - 2 * replicas;
-      const Pair of = replicas_of_pair(pair, replicas);
+      const Pair of = replicas_of_pair(pair, packing);
       const Lattice a(measurement, unit, of.a), b(measurement, unit, of.b);
       count_elements(measurement.different(pair), [&](Colour colour, int i) { return a(colour, i) ^ b(colour, i); });
     }
@@ -250,7 +251,7 @@ template <class Layout, class StartProducts>
 std::optional<std::vector<SampleObservables>> observe_owned(const Packing& packing, const PackedArrays& arrays,
                                                             const Layout& layout, int elements, bool correlations,
                                                             StartProducts start_products) {
-  const int all_pairs = static_cast<int>(pairs(packing.replicas));
+  const int all_pairs = static_cast<int>(overlaps(packing.replicas, packing.temperatures));
   Measurement<Layout> measurement{packing, arrays, layout, elements, all_pairs, correlations ? layout.size / 2 : 0,
                                   0,       nullptr};
   const std::size_t of_unit = measurement.sums_of_unit() * lanes;

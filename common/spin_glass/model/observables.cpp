@@ -91,12 +91,17 @@ SampleObservables observe(const State& state, std::int64_t sample, std::span<con
     const std::span<const Spin> spins = state.of(sample, a);
     result.energies.push_back(energy(state.size, spins, couplings));
     result.magnetisations.push_back(magnetisation(spins));
-    for (std::int64_t b = a + 1; b < state.replicas; ++b) {
-      const std::span<const Spin> others = state.of(sample, b);
-      result.overlaps.push_back(overlap(spins, others));
-      if (correlations) {
-        const std::vector<std::int64_t> sums = overlap_correlations(state.size, spins, others);
-        result.correlations.insert(result.correlations.end(), sums.begin(), sums.end());
+  }
+  const std::int64_t n = state.temperatures, copies = state.replicas / n;
+  for (std::int64_t a = 0; a < copies; ++a) {
+    for (std::int64_t b = a + 1; b < copies; ++b) {
+      for (std::int64_t t = 0; t < n; ++t) {
+        const std::span<const Spin> spins = state.of(sample, a * n + t), others = state.of(sample, b * n + t);
+        result.overlaps.push_back(overlap(spins, others));
+        if (correlations) {
+          const std::vector<std::int64_t> sums = overlap_correlations(state.size, spins, others);
+          result.correlations.insert(result.correlations.end(), sums.begin(), sums.end());
+        }
       }
     }
   }
