@@ -1,6 +1,14 @@
 // Observables of a slab; 07_amsc/observe/observe.cuh counts.
 #include "08_mpi/observe.hpp"
 
+#include "08_mpi/slab.hpp"
+
+namespace psflip::PSFLIP_PLATFORM::counting {
+// Of a slab; before observe.cuh, which asks for them.
+__device__ inline int first_plane_owned(const spin_glass::Slab& slab) { return slab.first; }
+__device__ inline int planes_owned(const spin_glass::Slab& slab) { return slab.planes; }
+}  // namespace psflip::PSFLIP_PLATFORM::counting
+
 #include "07_amsc/observe/observe.cuh"
 #include "07_amsc/tempering/exchange.cuh"
 

@@ -62,7 +62,8 @@ class SlabSimulation : public Base, public Ranked {
     auto samples = observe_slab(this->packing_, this->arrays(), this->layout_);
     if (correlations && !add_correlations(samples)) return std::nullopt;
     for (spin_glass::SampleObservables& sample : samples)
-      for (auto* numbers : {&sample.energies, &sample.magnetisations, &sample.overlaps, &sample.correlations})
+      for (auto* numbers : {&sample.energies, &sample.magnetisations, &sample.overlaps, &sample.correlations,
+                            &sample.links, &sample.planes})
         ranks().add(*numbers);
     return samples;
   }

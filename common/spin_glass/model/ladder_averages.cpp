@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <numbers>
 #include <utility>
 
 #include "app/invalid_input.hpp"
@@ -21,7 +22,8 @@ double offers(std::int64_t sweep, std::int64_t exchange_every, std::int64_t t) {
 }  // namespace
 
 LadderBins::LadderBins(const Problem& problem)
-    : sites_(sites(problem)),
+    : size_(problem.size),
+      sites_(sites(problem)),
       samples_(problem.samples),
       samples_per_stream_(problem.samples_per_stream),
       replicas_(problem.replicas),
@@ -30,6 +32,11 @@ LadderBins::LadderBins(const Problem& problem)
       exchange_every_(problem.ladder.exchange_every),
       numbers_(numbers_of(problem)) {
   for (std::int64_t t = 0; t < n_; ++t) betas_.push_back(beta_of(problem, t));
+  for (std::int64_t x = 0; x < size_; ++x) {
+    const double angle = 2 * std::numbers::pi * static_cast<double>(x) / static_cast<double>(size_);
+    cosines_.push_back(std::cos(angle));
+    sines_.push_back(std::sin(angle));
+  }
   numbers_[last] = -1;
 }
 
@@ -92,6 +99,18 @@ void LadderBins::add(std::int64_t sample, const SampleObservables& observables) 
     at[abs_q * n_ + t] += std::abs(q) / pairs_of_copies;
     at[q2 * n_ + t] += q * q / pairs_of_copies;
     at[q4 * n_ + t] += q * q * q * q / pairs_of_copies;
+    at[link * n_ + t] += static_cast<double>(observables.links[i]) / (3 * n_sites) / pairs_of_copies;
+    double squares = 0;  // of the sums of q exp(i k x): q is 1 less twice what planes count, and the 1 drops out
+    for (int axis = 0; axis < 3; ++axis) {
+      const std::int64_t* const plane = &observables.planes[(i * 3 + axis) * size_];
+      double real = 0, imaginary = 0;
+      for (std::int64_t x = 0; x < size_; ++x) {
+        real += cosines_[x] * static_cast<double>(plane[x]);
+        imaginary += sines_[x] * static_cast<double>(plane[x]);
+      }
+      squares += 4 * (real * real + imaginary * imaginary);
+    }
+    at[wave * n_ + t] += squares / 3 / (n_sites * n_sites) / pairs_of_copies;
   }
 }
 
@@ -158,14 +177,23 @@ std::vector<LadderAverages> LadderBins::averages() const {
       });
       row.averages[6] =
           averaged({squares}, [&](std::span<const double> means) { return std::optional(n_sites * means[0]); });
+      const Values waves = sum_of(wave);
+      row.averages[7] = mean(sum_of(link));
+      row.averages[8] =
+          averaged({waves}, [&](std::span<const double> means) { return std::optional(n_sites * means[0]); });
+      const double sizes = 2 * std::sin(std::numbers::pi / static_cast<double>(size_)) * static_cast<double>(size_);
+      row.averages[9] = averaged({squares, waves}, [&](std::span<const double> means) {
+        return means[0] >= means[1] && means[1] > 0 ? std::optional(std::sqrt(means[0] / means[1] - 1) / sizes)
+                                                    : std::nullopt;
+      });
     }
     const std::int64_t now = replicas_ + sums_of_temperature * n_, then = now + n_ + 1;
     const double offered =
         static_cast<double>(copies_) * (offers(measured(), exchange_every_, t) -
                                         offers(static_cast<std::int64_t>(numbers_[before]), exchange_every_, t));
     if (t + 1 < n_ && offered > 0)
-      row.averages[7] = mean(of_samples([&](const double* of) { return (of[now + t] - of[then + t]) / offered; }));
-    row.averages[8] = mean(
+      row.averages[10] = mean(of_samples([&](const double* of) { return (of[now + t] - of[then + t]) / offered; }));
+    row.averages[11] = mean(
         of_samples([&](const double* of) { return (of[now + n_] - of[then + n_]) / static_cast<double>(replicas_); }));
     result.push_back(row);
   }

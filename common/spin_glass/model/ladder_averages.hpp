@@ -24,11 +24,14 @@ namespace psflip::spin_glass {
 ///   abs_q, q2, q4  [<|q|>], [<q^2>], [<q^4>], q the overlap per site of two copies
 ///   binder       (3 - [<q^4>] / [<q^2>]^2) / 2
 ///   chi_sg       the spin-glass susceptibility N [<q^2>]
+///   q_link       [<q_l>], the mean of q(x) q(x') over all bonds
+///   chi_k        N [<|q(k)|^2>], q(k) = sum q(x) exp(i k x) / N with the least k > 0, 2 pi / L, along each axis
+///   xi_l         the correlation length in units of L: sqrt(chi_sg / chi_k - 1) / (2 sin(pi / L)) / L
 ///   acceptance   of the exchanges with the next warmer temperature that were offered in the bin
 ///   round_trips  from the coldest to the warmest temperature and back, that walkers have finished in the bin, per
 ///                walker: a number of the ladder, the same at each temperature
-inline constexpr std::array<std::string_view, 9> ladder_names = {"e",      "c",      "abs_q",      "q2",         "q4",
-                                                                 "binder", "chi_sg", "acceptance", "round_trips"};
+inline constexpr std::array<std::string_view, 12> ladder_names = {
+    "e", "c", "abs_q", "q2", "q4", "binder", "chi_sg", "q_link", "chi_k", "xi_l", "acceptance", "round_trips"};
 
 /// The averages of one bin at one temperature, in the order of ladder_names; their errors are by the jackknife over
 /// groups. Without overlaps, or without offers, there are none.
@@ -64,20 +67,20 @@ class LadderBins {
   std::int64_t measured() const { return numbers_.empty() ? -1 : static_cast<std::int64_t>(numbers_[last]); }
 
  private:
-  // numbers_: these, then the sums: [sample][replica] of e, [sample][t] of e^2, |q|, q^2 and q^4, each a mean over
-  // copies; then, now and at the end of the bin before, [sample][t] accepted exchanges of all copies, and [sample]
-  // round trips. All but the sums are whole.
+  // numbers_: these, then the sums: [sample][replica] of e, [sample][t] of what Sum says, each a mean over copies
+  // or their pairs; then, now and at the end of the bin before, [sample][t] accepted exchanges of all copies, and
+  // [sample] round trips. All but the sums are whole.
   enum Number { first, last, measurements, before, of_head };  ///< before: the sweep at which the bin before ended
-  enum Sum { e2, abs_q, q2, q4, sums_of_temperature };
+  enum Sum { e2, abs_q, q2, q4, link, wave, sums_of_temperature };
 
   double* sums(std::int64_t sample) { return numbers_.data() + of_head + sample * of_sample(); }
   const double* sums(std::int64_t sample) const { return numbers_.data() + of_head + sample * of_sample(); }
   std::int64_t of_sample() const { return replicas_ + sums_of_temperature * n_ + 2 * (n_ + 1); }
   std::vector<LadderAverages> averages() const;
 
-  std::int64_t sites_ = 0, samples_ = 0, samples_per_stream_ = 1, replicas_ = 0, n_ = 1, copies_ = 0;
+  std::int64_t size_ = 0, sites_ = 0, samples_ = 0, samples_per_stream_ = 1, replicas_ = 0, n_ = 1, copies_ = 0;
   std::int64_t exchange_every_ = 1;
-  std::vector<double> betas_;
+  std::vector<double> betas_, cosines_, sines_;  ///< of k x
   std::vector<LadderAverages> finished_;
   std::vector<double> numbers_;
 };

@@ -42,6 +42,9 @@ struct SampleObservables {
   /// [overlap * distances(L) + r]: the sum over all sites x and the three axes e of q(x) q(x + r e), q(x) = s_a(x)
   /// s_b(x), r = 0 .. L/2; 3 L^3 for r = 0. Empty unless asked for.
   std::vector<std::int64_t> correlations{};
+  // With a ladder, of each overlap:
+  std::vector<std::int64_t> links{};   ///< the sum over all bonds of q(x) q(x')
+  std::vector<std::int64_t> planes{};  ///< [overlap][axis][L]: the sites of a plane x, y or z = const. with q = -1
   friend bool operator==(const SampleObservables&, const SampleObservables&) = default;
 };
 

@@ -876,6 +876,9 @@ class Runs(programs.Printing):
             second, fourth = (sum(q**k for q in overlaps) / len(overlaps) for k in (2, 4))
             self.assertAlmostEqual(float(row["q2"]), second, 12)
             self.assertAlmostEqual(float(row["binder"]), (3 - fourth / second**2) / 2, 12)
+            # xi from chi, k and the relation between them
+            waves = 2 * math.sin(math.pi / 4) * 4 * float(row["xi_l"])
+            self.assertAlmostEqual(waves**2, float(row["chi_sg"]) / float(row["chi_k"]) - 1, 9)
             product = 0
             for sample in range(40):
                 of = [
