@@ -1,7 +1,7 @@
 // Stage 00, 3D spin glass: Metropolis, as it would be told to someone.
 //
 // Go through the sites of one colour, then of the other. For every site, take the next number of its random stream,
-// once a replica. In every sample of the stream's group, count the unsatisfied bonds of the site and flip the spin if
+// once per replica. In every sample of the stream's group, count the unsatisfied bonds of the site and flip the spin if
 // that lowers the energy, or if the number says so. Nothing here is fast; everything here is plainly right, and so it
 // is what every later stage is compared with, bit for bit.
 
@@ -14,15 +14,18 @@
 #include <random>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "00_cpu_reference/mt19937_history.hpp"
 #include "00_cpu_reference/parisi_rapuano.hpp"
 #include "00_cpu_reference/philox.hpp"
+#include "00_cpu_reference/philox_planes.hpp"
 #include "app/host.hpp"
 #include "app/invalid_input.hpp"
 #include "random/streams.hpp"
 #include "spin_glass/engine/simulation.hpp"
+#include "spin_glass/model/exchange.hpp"
 
 namespace psflip::reference {
 namespace {
@@ -35,8 +38,8 @@ using namespace spin_glass;
 struct MinstdStream {
   static constexpr int words = 1;
   std::minstd_rand0 engine;
-  MinstdStream(std::uint64_t seed, std::int64_t group, std::int64_t site)
-      : engine(static_cast<std::uint32_t>(1 + stream_seed(seed, group, site) % 0x7ffffffe)) {}
+  MinstdStream(const Problem& problem, std::int64_t group, std::int64_t site)
+      : engine(static_cast<std::uint32_t>(1 + stream_seed(problem.seed, group, site) % 0x7ffffffe)) {}
   std::uint32_t draw(std::int64_t) { return static_cast<std::uint32_t>(engine()) - 1; }  // 0 .. 2^31 - 3
   std::array<std::uint32_t, 1> history() const {
     std::minstd_rand0 copy = engine;  // an engine shows its state only as text, but its next number is 16807 times that
@@ -49,8 +52,8 @@ struct MinstdStream {
 struct Mt19937Stream {
   static constexpr int words = 624;
   std::mt19937 engine;
-  Mt19937Stream(std::uint64_t seed, std::int64_t group, std::int64_t site)
-      : engine(static_cast<std::uint32_t>(stream_seed(seed, group, site))) {}
+  Mt19937Stream(const Problem& problem, std::int64_t group, std::int64_t site)
+      : engine(static_cast<std::uint32_t>(stream_seed(problem.seed, group, site))) {}
   std::uint32_t draw(std::int64_t) { return static_cast<std::uint32_t>(engine()); }
   std::vector<std::uint32_t> history() const { return history_of(engine); }
   void set_history(const std::vector<std::uint32_t>& state) { engine = with_history(state); }
@@ -59,8 +62,8 @@ struct Mt19937Stream {
 struct ParisiRapuanoStream {
   static constexpr int words = 61;
   ParisiRapuano engine;
-  ParisiRapuanoStream(std::uint64_t seed, std::int64_t group, std::int64_t site)
-      : engine(ParisiRapuano::seeded(stream_seed(seed, group, site))) {}
+  ParisiRapuanoStream(const Problem& problem, std::int64_t group, std::int64_t site)
+      : engine(ParisiRapuano::seeded(stream_seed(problem.seed, group, site))) {}
   std::uint32_t draw(std::int64_t) { return engine(); }
   const std::deque<std::uint32_t>& history() const { return engine.history(); }
   void set_history(const std::vector<std::uint32_t>& state) {
@@ -72,8 +75,8 @@ struct PhiloxStream {  // no state: key = seed, counter = (site, group, n / 4, 0
   static constexpr int words = 0;
   std::uint64_t seed;
   std::uint32_t group, site;
-  PhiloxStream(std::uint64_t seed_, std::int64_t group_, std::int64_t site_)
-      : seed(seed_), group(static_cast<std::uint32_t>(group_)), site(static_cast<std::uint32_t>(site_)) {}
+  PhiloxStream(const Problem& problem, std::int64_t group_, std::int64_t site_)
+      : seed(problem.seed), group(static_cast<std::uint32_t>(group_)), site(static_cast<std::uint32_t>(site_)) {}
   std::uint32_t draw(std::int64_t n) const {
     const std::array key{static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32)};
     return philox4x32_10({site, group, static_cast<std::uint32_t>(n / 4), 0}, key)[n % 4];
@@ -82,13 +85,38 @@ struct PhiloxStream {  // no state: key = seed, counter = (site, group, n / 4, 0
   void set_history(const std::vector<std::uint32_t>&) {}
 };
 
+struct PhiloxPlanesStream {  // no state; a group is a sample
+  static constexpr int words = 0;
+  PhiloxPlanes draws;
+  PlanePlace place;
+  std::int64_t replicas;
+  PhiloxPlanesStream(const Problem& problem, std::int64_t group, std::int64_t site)
+      : draws{problem.seed, static_cast<std::uint32_t>(group)},
+        place(plane_place(problem.size, site)),
+        replicas(problem.replicas) {}
+  std::uint32_t draw(std::int64_t n) const {
+    return draws.draw(place, static_cast<std::uint32_t>(n % replicas), static_cast<std::uint32_t>(n / replicas));
+  }
+  static bool accepts(std::uint32_t draw, std::uint32_t threshold) { return PhiloxPlanes::accepts(draw, threshold); }
+  std::array<std::uint32_t, 0> history() const { return {}; }
+  void set_history(const std::vector<std::uint32_t>&) {}
+};
+
+template <class Stream>
+bool accepts(const Stream&, std::uint32_t draw, std::uint32_t threshold) {
+  if constexpr (requires { Stream::accepts(draw, threshold); })
+    return Stream::accepts(draw, threshold);
+  else
+    return draw < threshold;
+}
+
 // ---- The model
 
 template <class Stream>
 class SpinGlass : public Simulation, public Resumable {
  public:
   explicit SpinGlass(const Problem& problem)
-      : problem_(problem), thresholds_(thresholds(problem.beta, problem.generator)) {
+      : problem_(problem), thresholds_(thresholds(problem)), exchange_thresholds_(problem) {
     for (std::int64_t sample = 0; sample < problem.samples; ++sample) {
       couplings_.push_back(sample_couplings(problem, sample));
     }
@@ -106,9 +134,11 @@ class SpinGlass : public Simulation, public Resumable {
     streams_.clear();
     for (std::int64_t group = 0; group < groups(problem_); ++group) {
       for (std::int64_t site = 0; site < sites(problem_); ++site) {
-        streams_.emplace_back(problem_.seed, group, site);
+        streams_.emplace_back(problem_, group, site);
       }
     }
+    walkers_ = first_walkers(problem_);
+    accepted_.assign(walkers_.size(), 0);
     half_sweeps_done_ = 0;
   }
 
@@ -117,18 +147,21 @@ class SpinGlass : public Simulation, public Resumable {
     for (std::int64_t i = 0; i < half_sweeps; ++i) {
       update(half_sweeps_done_ % 2, half_sweeps_done_ / 2);
       ++half_sweeps_done_;
+      if (const auto number = exchange_after(problem_.ladder, half_sweeps_done_)) exchange(*number);
     }
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   }
 
   State state() const override {
-    State state{problem_.size, problem_.samples, problem_.replicas, {}};
+    State state{problem_.size, problem_.samples, problem_.replicas, {}, temperatures(problem_), exchanges()};
     state.spins.reserve(spins_.size() * static_cast<std::size_t>(sites(problem_)));
     for (const std::vector<Spin>& lattice : spins_) {
       state.spins.insert(state.spins.end(), lattice.begin(), lattice.end());
     }
     return state;
   }
+
+  Exchanges exchanges() const override { return {accepted_, walkers_}; }
 
   std::int64_t half_sweeps() const override { return half_sweeps_done_; }
 
@@ -164,6 +197,8 @@ class SpinGlass : public Simulation, public Resumable {
       }
       streams_[stream].set_history(history);
     }
+    accepted_ = state.exchanges.accepted;
+    walkers_ = state.exchanges.walkers;
     half_sweeps_done_ = half_sweeps;
   }
 
@@ -211,18 +246,42 @@ class SpinGlass : public Simulation, public Resumable {
                           coupling[3 * site + 2] * spin[above] + coupling[3 * below + 2] * spin[below];
         const int energy_of_a_flip = 2 * spin[site] * field;  // -12, -8, ..., 12
         const int unsatisfied = (12 - energy_of_a_flip) / 4;
-        if (energy_of_a_flip <= 0 || draw < thresholds_.of[unsatisfied]) {
+        if (energy_of_a_flip <= 0 || accepts(stream, draw, thresholds_[replica].of[unsatisfied])) {
           spin[site] = static_cast<Spin>(-spin[site]);
         }
       }
     }
   }
 
+  /// Exchange number e: neighbours in temperature may change places, in each sample and copy for itself.
+  void exchange(std::int64_t e) {
+    const std::int64_t n = temperatures(problem_);
+    const ExchangeTable table{exchange_thresholds_.of.data(), exchange_thresholds_.first.data()};
+    for (std::int64_t sample = 0; sample < problem_.samples; ++sample) {
+      for (std::int64_t copy = 0; copy < copies(problem_); ++copy) {
+        for (std::int64_t t = e % 2; t + 1 < n; t += 2) {
+          const std::int64_t colder = sample * problem_.replicas + copy * n + t, warmer = colder + 1;
+          const std::int64_t colder_energy = energy(problem_.size, spins_[colder], couplings_[sample]);
+          const std::int64_t warmer_energy = energy(problem_.size, spins_[warmer], couplings_[sample]);
+          const std::uint64_t draw = exchange_draw(problem_.seed, colder, e);
+          if (!table.accepts(static_cast<int>(t), colder_energy, warmer_energy, draw)) continue;
+          std::swap(spins_[colder], spins_[warmer]);
+          std::swap(walkers_[colder], walkers_[warmer]);
+          walkers_[colder] = arrived(walkers_[colder], static_cast<int>(t), static_cast<int>(n));
+          walkers_[warmer] = arrived(walkers_[warmer], static_cast<int>(t + 1), static_cast<int>(n));
+          ++accepted_[colder];
+        }
+      }
+    }
+  }
+
   Problem problem_;
-  Thresholds thresholds_;
-  std::vector<std::vector<Coupling>> couplings_;  ///< [sample][3 s + d]
-  std::vector<std::vector<Spin>> spins_;          ///< [sample * replicas + replica][s]
-  std::vector<Stream> streams_;                   ///< [group * sites + s]
+  ReplicaThresholds thresholds_;
+  ExchangeThresholds exchange_thresholds_;
+  std::vector<std::vector<Coupling>> couplings_;   ///< [sample][3 s + d]
+  std::vector<std::vector<Spin>> spins_;           ///< [sample * replicas + replica][s]
+  std::vector<Stream> streams_;                    ///< [group * sites + s]
+  std::vector<std::uint32_t> accepted_, walkers_;  ///< [sample * replicas + replica]; none without a ladder
   std::int64_t half_sweeps_done_ = 0;
 };
 
@@ -259,10 +318,12 @@ std::unique_ptr<Simulation> make_simulation(const Problem& problem, const Launch
       return make<ParisiRapuanoStream>(problem);
     case Generator::philox:
       return make<PhiloxStream>(problem);
+    case Generator::philox_planes:
+      return make<PhiloxPlanesStream>(problem);
     default:
       throw InvalidInput("--generator is " + std::string(name(problem.generator)) +
-                         ": stage 00 has minstd, parisi-rapuano, mt19937 and philox; cuRAND's are in stage 06, on a "
-                         "GPU");
+                         ": stage 00 has minstd, parisi-rapuano, mt19937, philox and philox-planes; cuRAND's are in "
+                         "stage 06, on a GPU");
   }
 }
 

@@ -50,17 +50,17 @@ __device__ void draw(Stream& stream, std::uint32_t (&draws)[many]) {
   }
 }
 
-/// The new spins of an element. One draw for each of its replicas.
+/// The new spins of an element. One draw for each of its replicas, of which `first` is the number of the first.
 template <int units, int interleaved>
 __device__ Spins<units, interleaved> updated(const Spins<units, interleaved>& spins,
                                              const Spins<units, interleaved> (&around)[spin_glass::directions],
                                              const Bonds<units> (&bonds)[spin_glass::directions],
                                              const std::uint32_t (&draws)[interleaved],
-                                             const spin_glass::Thresholds& thresholds) {
+                                             const spin_glass::ReplicaThresholds& thresholds, int first) {
   Spins<units, interleaved> result;
 #pragma unroll
   for (int replica = 0; replica < interleaved; ++replica) {
-    const amsc::Help help = amsc::help(draws[replica], thresholds);
+    const amsc::Help help = amsc::help(draws[replica], thresholds[first + replica]);
 #pragma unroll
     for (int unit = 0; unit < units; ++unit) {
       const int word = replica * units + unit;
@@ -76,7 +76,8 @@ __device__ Spins<units, interleaved> updated(const Spins<units, interleaved>& sp
   return result;
 }
 
-/// Division by a number that is the same for all threads: n / divisor for n * divisor < 2^32, by one multiplication.
+/// Division by a number that is the same for all threads: n / divisor for n * divisor < 2^32 and a divisor
+/// from 2, by one multiplication.
 struct Divisor {
   explicit Divisor(int divisor) : factor(static_cast<std::uint32_t>((std::uint64_t{1} << 32) / divisor + 1)) {}
   __device__ int quotient(int n) const { return static_cast<int>(std::uint64_t{factor} * n >> 32); }
