@@ -25,9 +25,15 @@ function(psflip_compile_soon)
   endforeach()
 endfunction()
 
-# psflip_add_test_program(name source ...): a program of tests, compiled soon and with Google Test's headers compiled once.
+# psflip_add_test_program(name [COMPUTES] source ...): a program of tests, compiled soon and with Google Test's headers
+# compiled once; never as one with CMAKE_UNITY_BUILD, for test files have the same names. COMPUTES: it works for seconds
+# by itself, so that it is worth optimising like the rest.
 function(psflip_add_test_program name)
-  add_executable(${name} ${ARGN})
-  psflip_compile_soon(${name})
-  target_precompile_headers(${name} REUSE_FROM psflip_test_main)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "COMPUTES" "" "")
+  add_executable(${name} ${arg_UNPARSED_ARGUMENTS})
+  set_target_properties(${name} PROPERTIES UNITY_BUILD OFF)
+  if(NOT arg_COMPUTES)
+    psflip_compile_soon(${name})
+    target_precompile_headers(${name} REUSE_FROM psflip_test_main)
+  endif()
 endfunction()
