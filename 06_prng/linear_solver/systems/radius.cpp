@@ -13,11 +13,11 @@
 namespace psflip::linear {
 namespace {
 
-using Sparse = Eigen::SparseMatrix<double, Eigen::ColMajor, std::int64_t>;
+using ColumnMatrix = Eigen::SparseMatrix<double, Eigen::ColMajor, std::int64_t>;
 
 /// Calls f with the absolute values of each strongly connected component of the matrix. Ordered by components a matrix
 /// is block triangular, so its eigenvalues are theirs. A row becomes a column, which changes no eigenvalue.
-void for_each_component(const Csr& matrix, const std::function<void(const Sparse&)>& f) {
+void for_each_component(const Csr& matrix, const std::function<void(const ColumnMatrix&)>& f) {
   const auto n = static_cast<std::size_t>(matrix.rows);
   std::vector<std::int64_t> begin = matrix.begin;
   std::vector<std::int64_t> column(matrix.column.begin(), matrix.column.end());
@@ -40,7 +40,7 @@ void for_each_component(const Csr& matrix, const std::function<void(const Sparse
       }
     }
     if (entries.empty()) continue;  // one row, without a diagonal
-    Sparse component(size, size);
+    ColumnMatrix component(size, size);
     component.setFromTriplets(entries.begin(), entries.end());
     f(component);
   }
@@ -48,12 +48,12 @@ void for_each_component(const Csr& matrix, const std::function<void(const Sparse
 
 /// Of an irreducible matrix without negative entries. For every x > 0 the radius lies between the smallest and the
 /// largest (B x)_i / x_i; the next x is (largest I - B)^-1 x, which is positive again and converges quadratically.
-Radius perron(const Sparse& b, Accuracy accuracy) {
+Radius perron(const ColumnMatrix& b, Accuracy accuracy) {
   constexpr int most_iterations = 30;
   constexpr double tolerance = 1e-10;
-  Sparse identity(b.rows(), b.cols());
+  ColumnMatrix identity(b.rows(), b.cols());
   identity.setIdentity();
-  Eigen::SparseLU<Sparse, Eigen::COLAMDOrdering<std::int64_t>> lu;
+  Eigen::SparseLU<ColumnMatrix, Eigen::COLAMDOrdering<std::int64_t>> lu;
   Eigen::VectorXd x = Eigen::VectorXd::Ones(b.rows());
   Radius radius{0, std::numeric_limits<double>::infinity()};
   for (int i = 0;; ++i) {
@@ -62,7 +62,7 @@ Radius perron(const Sparse& b, Accuracy accuracy) {
     radius.upper = std::min(radius.upper, quotients.maxCoeff());
     if (accuracy == Accuracy::side_of_one && (radius.upper < 1 || radius.lower >= 1)) return radius;
     if (radius.upper - radius.lower <= tolerance * radius.upper || i == most_iterations) return radius;
-    const Sparse shifted = radius.upper * identity - b;
+    const ColumnMatrix shifted = radius.upper * identity - b;
     if (i == 0) lu.analyzePattern(shifted);
     lu.factorize(shifted);
     if (lu.info() != Eigen::Success) return radius;
@@ -76,7 +76,7 @@ Radius perron(const Sparse& b, Accuracy accuracy) {
 
 Radius spectral_radius(const Csr& matrix, Accuracy accuracy) {
   Radius largest;
-  for_each_component(matrix, [&](const Sparse& component) {
+  for_each_component(matrix, [&](const ColumnMatrix& component) {
     const Radius radius = perron(component, accuracy);
     largest = {std::max(largest.lower, radius.lower), std::max(largest.upper, radius.upper)};
   });
