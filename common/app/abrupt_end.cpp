@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cerrno>
 #include <csignal>
 #include <cstddef>
 #include <cstdio>
@@ -25,6 +26,7 @@ namespace {
 
 std::atomic<Entry*> entries = nullptr;
 char program_name[64] = "psFlip";
+bool prepared = false;
 
 /// One line, without taking memory or locks: a signal may have come anywhere.
 void say(const char* what, int number = 0) {
@@ -49,13 +51,14 @@ void end_by(int signal) {
   raise(signal);
 }
 
-/// Other threads may come here while the first speaks.
+/// Other threads may come here while the first speaks. An exception that finds no memory for itself ends the program,
+/// too, and then there is none; nor is any taken here.
 [[noreturn]] void end_by_exception() noexcept {
   static std::atomic_flag taken;
   while (taken.test_and_set()) pause();
   try {
-    if (const std::exception_ptr error = std::current_exception()) std::rethrow_exception(error);
-    say("ended by an error without a description");
+    if (std::current_exception()) throw;
+    say(prepared ? "ended by an error without a description" : "out of memory");
   } catch (const std::bad_alloc&) {
     say("out of memory");
   } catch (const std::exception& error) {
@@ -67,16 +70,22 @@ void end_by(int signal) {
   _exit(1);
 }
 
+/// Libraries construct objects before main(), for which there may be no memory.
+[[gnu::constructor(101)]] void prepare_for_an_end_before_main() {
+  std::snprintf(program_name, sizeof program_name, "%s", program_invocation_short_name);
+  std::set_terminate(end_by_exception);
+}
+
 }  // namespace
 
 void prepare_for_abrupt_end(const std::string& program) {
+  prepared = true;
   std::snprintf(program_name, sizeof program_name, "%s", program.c_str());
   for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM, SIGXCPU, SIGPIPE}) {
     struct sigaction before {};
     if (sigaction(signal, nullptr, &before) == 0 && before.sa_handler == SIG_DFL) std::signal(signal, end_by);
   }
   std::signal(SIGXFSZ, SIG_IGN);
-  std::set_terminate(end_by_exception);
 }
 
 void remove_unfinished() noexcept {

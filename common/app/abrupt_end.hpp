@@ -9,7 +9,7 @@ namespace psflip {
 
 /// To be called before a program opens anything; `program` is the name with which its errors begin.
 /// - Signals that end it (SIGINT, SIGTERM, SIGHUP, SIGUSR1, ...) still do, unless they were ignored before.
-/// - An exception without a handler ends it with exit code 1.
+/// - An exception without a handler ends it with exit code 1, even one before main().
 /// - What is written beyond a limit of the file size is an error, as on a full disk, and no signal.
 void prepare_for_abrupt_end(const std::string& program);
 

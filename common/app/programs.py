@@ -3,6 +3,7 @@
 import json
 import os
 import resource
+import signal
 import subprocess
 import sys
 import tempfile
@@ -160,6 +161,27 @@ class Ending(InFolder):
             for file in self.snapshot():
                 file.unlink()
         self.assertGreater(ended, 0)
+
+    def assert_begins_with_enough_memory_or_says_no(self):
+        """Page by page from where it can be loaded: there may be no memory for objects that are made before main()."""
+
+        def with_pages(number):
+            limits = [(resource.RLIMIT_AS, number * resource.getpagesize())]
+            return limited("--size", 4, limits=limits, folder=self.folder)
+
+        few, enough = 0, (2 << 30) // resource.getpagesize()
+        if with_pages(enough).returncode != 0:
+            self.skipTest("a sanitizer, or a GPU's driver, takes address space as it likes")
+        while enough - few > 1:
+            half = (few + enough) // 2
+            if with_pages(half).returncode in (127, -signal.SIGKILL, -signal.SIGSEGV):  # not begun
+                few = half
+            else:
+                enough = half
+        for number in range(enough, enough + 32):
+            done = with_pages(number)
+            if done.returncode != 0:
+                self.assert_ends_well(done)
 
     def assert_refuses_settings_before_it_writes(self, *arguments):
         self.expect_cpu_path()

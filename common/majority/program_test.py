@@ -31,6 +31,9 @@ class Endings(programs.Ending):
     def test_memory(self):
         self.assert_says_that_it_gets_no_memory("--size", 100, "--device", "cpu", "--output", "a.pbm")
 
+    def test_memory_before_it_begins(self):
+        self.assert_begins_with_enough_memory_or_says_no()
+
     def test_settings(self):
         self.assert_refuses_settings_before_it_writes("--size", 10, "--output", "a.pbm")
 

@@ -244,6 +244,9 @@ class Endings(programs.Ending):
             self.skipTest("fits into whatever its libraries leave")
         self.assert_says_that_it_gets_no_memory(*self.problem)
 
+    def test_memory_before_it_begins(self):
+        self.assert_begins_with_enough_memory_or_says_no()
+
     @of_the_program
     def test_settings(self):
         if is_reference():
