@@ -122,6 +122,7 @@ class Refusals(programs.Refusing):
             for value in wrong:
                 self.assert_refused("--temperatures", "1,2", option, value, names=option)
         self.assert_refused("--temperatures", "1,2", "--correlations", "c4.csv", names="--correlations")
+        self.assert_refused("--temperatures", "1,2", "--generator", "philox-planes", names="philox-planes")
 
     @of_the_program
     def test_exhausted_streams(self):
