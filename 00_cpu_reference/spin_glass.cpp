@@ -1,7 +1,7 @@
 // Stage 00, 3D spin glass: Metropolis, as it would be told to someone.
 //
 // Go through the sites of one colour, then of the other. For every site, take the next number of its random stream,
-// once a replica. In every sample of the stream's group, count the unsatisfied bonds of the site and flip the spin if
+// once per replica. In every sample of the stream's group, count the unsatisfied bonds of the site and flip the spin if
 // that lowers the energy, or if the number says so. Nothing here is fast; everything here is plainly right, and so it
 // is what every later stage is compared with, bit for bit.
 
@@ -14,6 +14,7 @@
 #include <random>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "00_cpu_reference/mt19937_history.hpp"
@@ -24,6 +25,7 @@
 #include "app/invalid_input.hpp"
 #include "random/streams.hpp"
 #include "spin_glass/engine/simulation.hpp"
+#include "spin_glass/model/exchange.hpp"
 
 namespace psflip::reference {
 namespace {
@@ -114,7 +116,7 @@ template <class Stream>
 class SpinGlass : public Simulation, public Resumable {
  public:
   explicit SpinGlass(const Problem& problem)
-      : problem_(problem), thresholds_(thresholds(problem.beta, problem.generator)) {
+      : problem_(problem), thresholds_(thresholds(problem)), exchange_thresholds_(problem) {
     for (std::int64_t sample = 0; sample < problem.samples; ++sample) {
       couplings_.push_back(sample_couplings(problem, sample));
     }
@@ -135,6 +137,8 @@ class SpinGlass : public Simulation, public Resumable {
         streams_.emplace_back(problem_, group, site);
       }
     }
+    walkers_ = first_walkers(problem_);
+    accepted_.assign(walkers_.size(), 0);
     half_sweeps_done_ = 0;
   }
 
@@ -143,18 +147,21 @@ class SpinGlass : public Simulation, public Resumable {
     for (std::int64_t i = 0; i < half_sweeps; ++i) {
       update(half_sweeps_done_ % 2, half_sweeps_done_ / 2);
       ++half_sweeps_done_;
+      if (const auto number = exchange_after(problem_.ladder, half_sweeps_done_)) exchange(*number);
     }
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   }
 
   State state() const override {
-    State state{problem_.size, problem_.samples, problem_.replicas, {}};
+    State state{problem_.size, problem_.samples, problem_.replicas, {}, temperatures(problem_), exchanges()};
     state.spins.reserve(spins_.size() * static_cast<std::size_t>(sites(problem_)));
     for (const std::vector<Spin>& lattice : spins_) {
       state.spins.insert(state.spins.end(), lattice.begin(), lattice.end());
     }
     return state;
   }
+
+  Exchanges exchanges() const override { return {accepted_, walkers_}; }
 
   std::int64_t half_sweeps() const override { return half_sweeps_done_; }
 
@@ -190,6 +197,8 @@ class SpinGlass : public Simulation, public Resumable {
       }
       streams_[stream].set_history(history);
     }
+    accepted_ = state.exchanges.accepted;
+    walkers_ = state.exchanges.walkers;
     half_sweeps_done_ = half_sweeps;
   }
 
@@ -237,18 +246,42 @@ class SpinGlass : public Simulation, public Resumable {
                           coupling[3 * site + 2] * spin[above] + coupling[3 * below + 2] * spin[below];
         const int energy_of_a_flip = 2 * spin[site] * field;  // -12, -8, ..., 12
         const int unsatisfied = (12 - energy_of_a_flip) / 4;
-        if (energy_of_a_flip <= 0 || accepts(stream, draw, thresholds_.of[unsatisfied])) {
+        if (energy_of_a_flip <= 0 || accepts(stream, draw, thresholds_[replica].of[unsatisfied])) {
           spin[site] = static_cast<Spin>(-spin[site]);
         }
       }
     }
   }
 
+  /// Exchange number e: neighbours in temperature may change places, in each sample and copy for itself.
+  void exchange(std::int64_t e) {
+    const std::int64_t n = temperatures(problem_);
+    const ExchangeTable table{exchange_thresholds_.of.data(), exchange_thresholds_.first.data()};
+    for (std::int64_t sample = 0; sample < problem_.samples; ++sample) {
+      for (std::int64_t copy = 0; copy < copies(problem_); ++copy) {
+        for (std::int64_t t = e % 2; t + 1 < n; t += 2) {
+          const std::int64_t colder = sample * problem_.replicas + copy * n + t, warmer = colder + 1;
+          const std::int64_t colder_energy = energy(problem_.size, spins_[colder], couplings_[sample]);
+          const std::int64_t warmer_energy = energy(problem_.size, spins_[warmer], couplings_[sample]);
+          const std::uint64_t draw = exchange_draw(problem_.seed, colder, e);
+          if (!table.accepts(static_cast<int>(t), colder_energy, warmer_energy, draw)) continue;
+          std::swap(spins_[colder], spins_[warmer]);
+          std::swap(walkers_[colder], walkers_[warmer]);
+          walkers_[colder] = arrived(walkers_[colder], static_cast<int>(t), static_cast<int>(n));
+          walkers_[warmer] = arrived(walkers_[warmer], static_cast<int>(t + 1), static_cast<int>(n));
+          ++accepted_[colder];
+        }
+      }
+    }
+  }
+
   Problem problem_;
-  Thresholds thresholds_;
-  std::vector<std::vector<Coupling>> couplings_;  ///< [sample][3 s + d]
-  std::vector<std::vector<Spin>> spins_;          ///< [sample * replicas + replica][s]
-  std::vector<Stream> streams_;                   ///< [group * sites + s]
+  ReplicaThresholds thresholds_;
+  ExchangeThresholds exchange_thresholds_;
+  std::vector<std::vector<Coupling>> couplings_;   ///< [sample][3 s + d]
+  std::vector<std::vector<Spin>> spins_;           ///< [sample * replicas + replica][s]
+  std::vector<Stream> streams_;                    ///< [group * sites + s]
+  std::vector<std::uint32_t> accepted_, walkers_;  ///< [sample * replicas + replica]; none without a ladder
   std::int64_t half_sweeps_done_ = 0;
 };
 

@@ -335,6 +335,10 @@ class ByDefinition {
         for (const Point& site : sites_in_order()) {
           spins_[sample][replica][site] = start(sample, replica, site);
         }
+        if (problem.ladder) {
+          exchanges_.accepted.push_back(0);
+          exchanges_.walkers.push_back(replica % temperatures() == 0 ? 1 : 0);
+        }
       }
     }
   }
@@ -351,10 +355,12 @@ class ByDefinition {
         }
       }
     }
+    const std::int64_t every = 2 * problem_.ladder.exchange_every;
+    if (problem_.ladder && (half_sweep + 1) % every == 0) exchange((half_sweep + 1) / every - 1);
   }
 
   State state() const {
-    State state{problem_.size, problem_.samples, problem_.replicas, {}};
+    State state{problem_.size, problem_.samples, problem_.replicas, {}, temperatures(), exchanges_};
     for (const auto& [sample, replicas] : spins_) {
       for (const auto& [replica, spins] : replicas) {
         for (const Point& site : sites_in_order()) {
@@ -366,6 +372,37 @@ class ByDefinition {
   }
 
  private:
+  std::int64_t temperatures() const { return std::max<std::int64_t>(1, std::ssize(problem_.ladder.temperatures)); }
+
+  /// Every pair that can be, and whether it is its turn.
+  void exchange(std::int64_t e) {
+    const auto& T = problem_.ladder.temperatures;
+    for (auto& [sample, replicas] : spins_) {
+      for (std::int64_t warmer = 1; warmer < problem_.replicas; ++warmer) {
+        const std::int64_t colder = warmer - 1, t = colder % temperatures();
+        if (warmer % temperatures() == 0 || (t + e) % 2 != 0) continue;
+        const int loss = whole_energy(sample, colder) - whole_energy(sample, warmer);
+        const auto lattice = static_cast<std::uint64_t>(sample * problem_.replicas + colder);
+        const std::uint64_t word = hashed({problem_.seed, 8, lattice, static_cast<std::uint64_t>(e)});
+        const double probability = std::exp((1 / T[t] - 1 / T[t + 1]) * loss);
+        if (std::ldexp(static_cast<double>(word), -64) >= probability) continue;
+        std::swap(replicas.at(colder), replicas.at(warmer));
+        ++exchanges_.accepted[lattice];
+        auto& walkers = exchanges_.walkers;
+        std::swap(walkers[lattice], walkers[lattice + 1]);
+        if (t == 0) walkers[lattice] = walkers[lattice] % 4 == 2 ? walkers[lattice] + 3 : walkers[lattice] / 4 * 4 + 1;
+        if (t + 2 == temperatures() && walkers[lattice + 1] % 4 == 1) ++walkers[lattice + 1];
+      }
+    }
+  }
+
+  int whole_energy(std::int64_t sample, std::int64_t replica) const {
+    const std::map<Point, int>& spins = spins_.at(sample).at(replica);
+    int twice = 0;
+    for (const auto& [site, spin] : spins) twice += energy(sample, site, spin, spins);
+    return twice / 2;
+  }
+
   std::uint64_t number(const Point& site) const {
     return static_cast<std::uint64_t>(site[0] + problem_.size * site[1] + problem_.size * problem_.size * site[2]);
   }
@@ -420,8 +457,9 @@ class ByDefinition {
     if (cost <= 0) {
       return -old;
     }
+    const double beta = problem_.ladder ? 1 / problem_.ladder.temperatures[replica % temperatures()] : problem_.beta;
     const double values = problem_.generator == Generator::minstd ? 2147483646.0 : 4294967296.0;
-    const double threshold = std::min(std::floor(std::exp(-problem_.beta * cost) * values), 4294967295.0);
+    const double threshold = std::min(std::floor(std::exp(-beta * cost) * values), 4294967295.0);
     if (problem_.generator == Generator::philox_planes) {
       const auto [word, bit] = words_of_sites(problem_.size)[number(site)];
       const std::uint32_t draw =
@@ -437,6 +475,7 @@ class ByDefinition {
 
   Problem problem_;
   std::map<std::int64_t, std::map<std::int64_t, std::map<Point, int>>> spins_;  ///< [sample][replica][site]
+  Exchanges exchanges_;
 };
 
 void expect_bits_by_definition(const Problem& problem, int half_sweeps) {
@@ -475,6 +514,16 @@ TEST_P(Reference, HasTheBitsOfTheDefinitionOnALatticeThatIsNoPowerOfTwo) {
   }
   problem.given_couplings = std::make_shared<const std::vector<std::vector<Coupling>>>(couplings);
   expect_bits_by_definition(problem, 5);
+}
+
+TEST_P(Reference, HasTheExchangesOfTheDefinition) {
+  Problem problem{.size = 4, .samples = 3, .replicas = 6, .samples_per_stream = 2};
+  problem.generator = GetParam();
+  problem.ladder = {{0.8, 1.0, 1.5}, 2};
+  expect_bits_by_definition(problem, 33);
+  problem.ladder = {{1.4, 2.0}, 1};  // nobody is in the middle, and half of the exchanges have no pair
+  problem.replicas = 4;
+  expect_bits_by_definition(problem, 24);
 }
 
 /// The shared test does all checks with MINSTD. Other generators have other thresholds.

@@ -35,7 +35,7 @@ struct Couplings {
 template <class Layout>
 __global__ void __launch_bounds__(1024)
     update(Layout layout, Colour colour, int half, int samples, int replicas, SpinByte* spins, const SpinByte* others,
-           Couplings couplings, Minstd* streams, Thresholds thresholds) {
+           Couplings couplings, Minstd* streams, ReplicaThresholds thresholds) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= half) return;  // whole blocks cover the sites: some threads have none
   const Neighbours neighbours = layout.neighbours(colour, layout.place(i));
@@ -50,7 +50,7 @@ __global__ void __launch_bounds__(1024)
       const SpinByte spin = spins[lattice + i];
       int unsatisfied = 0;
       for (int d = 0; d < directions; ++d) unsatisfied += spin ^ others[lattice + neighbours.to[d]] ^ coupling[d];
-      spins[lattice + i] = spin ^ flips(unsatisfied, stream.draw(), thresholds);
+      spins[lattice + i] = spin ^ flips(unsatisfied, stream.draw(), thresholds[replica]);
     }
     streams[sample * half + i] = stream;
   }

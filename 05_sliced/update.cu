@@ -32,7 +32,7 @@ __device__ bool flips(int unsatisfied, std::uint32_t draw, const Thresholds& thr
 template <Colour colour, class Mapping, class Layout, class Word, Load load>
 __global__ void __launch_bounds__(1024)
     update(Layout layout, int elements, int samples, int replicas, Word* spins, Source<Word, load> others,
-           Couplings<Word, load> couplings, Streams<sizeof(Word)>* streams, Thresholds thresholds) {
+           Couplings<Word, load> couplings, Streams<sizeof(Word)>* streams, ReplicaThresholds thresholds) {
   constexpr int s = sizeof(Word);
   const Place place = Mapping::place(layout);
   if (!inside(layout, place)) return;  // whole blocks cover the places: some threads have none
@@ -58,7 +58,8 @@ __global__ void __launch_bounds__(1024)
       Word unsatisfied = 0, flip = 0;  // a byte a site
       for (int d = 0; d < directions; ++d) unsatisfied += word ^ around.in[d] ^ coupling.in[d];
       for (int k = 0; k < s; ++k)
-        flip |= static_cast<Word>(flips(unsatisfied >> 8 * k & 0xff, stream.of[k].draw(), thresholds)) << 8 * k;
+        flip |= static_cast<Word>(flips(unsatisfied >> 8 * k & 0xff, stream.of[k].draw(), thresholds[replica]))
+                << 8 * k;
       spins[lattice + i] = word ^ flip;
     }
     streams[first + i] = stream;

@@ -52,7 +52,7 @@ struct Couplings {
 template <class Prng, Colour colour, class Mapping, class Layout, class Word>
 __global__ void __launch_bounds__(most_threads)
     update(Layout layout, int size, int elements, int samples, int replicas, Word* spins, ReadOnly<Word> others,
-           Couplings<Word> couplings, StreamTable draws, Thresholds thresholds) {
+           Couplings<Word> couplings, StreamTable draws, ReplicaThresholds thresholds) {
   constexpr int s = sizeof(Word);
   const Place place = Mapping::place(layout);
   if (!inside(layout, place)) return;  // whole blocks cover the places: some threads have none
@@ -80,7 +80,7 @@ __global__ void __launch_bounds__(most_threads)
       Word unsatisfied = 0, flip = 0;  // a byte a site
       for (int d = 0; d < directions; ++d) unsatisfied += word ^ around.in[d] ^ coupling.in[d];
       for (int k = 0; k < s; ++k)
-        flip |= static_cast<Word>(flips(unsatisfied >> 8 * k & 0xff, draw.of[k], thresholds)) << 8 * k;
+        flip |= static_cast<Word>(flips(unsatisfied >> 8 * k & 0xff, draw.of[k], thresholds[replica])) << 8 * k;
       spins[lattice + i] = word ^ flip;
     }
     streams.store();

@@ -50,17 +50,17 @@ __device__ void draw(Stream& stream, std::uint32_t (&draws)[many]) {
   }
 }
 
-/// The new spins of an element. One draw for each of its replicas.
+/// The new spins of an element. One draw for each of its replicas, of which `first` is the number of the first.
 template <int units, int interleaved>
 __device__ Spins<units, interleaved> updated(const Spins<units, interleaved>& spins,
                                              const Spins<units, interleaved> (&around)[spin_glass::directions],
                                              const Bonds<units> (&bonds)[spin_glass::directions],
                                              const std::uint32_t (&draws)[interleaved],
-                                             const spin_glass::Thresholds& thresholds) {
+                                             const spin_glass::ReplicaThresholds& thresholds, int first) {
   Spins<units, interleaved> result;
 #pragma unroll
   for (int replica = 0; replica < interleaved; ++replica) {
-    const amsc::Help help = amsc::help(draws[replica], thresholds);
+    const amsc::Help help = amsc::help(draws[replica], thresholds[first + replica]);
 #pragma unroll
     for (int unit = 0; unit < units; ++unit) {
       const int word = replica * units + unit;

@@ -6,6 +6,8 @@ psflip_add_kernel_headers(multispin_kernels ${CMAKE_CURRENT_LIST_DIR}/multispin_
 target_link_libraries(multispin_kernels INTERFACE spin_glass_kernels)
 
 # Observables on the device.
-psflip_add_kernel_headers(observe_kernels ${CMAKE_CURRENT_LIST_DIR}/observe/observe.cuh)
+psflip_add_kernel_headers(observe_kernels ${CMAKE_CURRENT_LIST_DIR}/observe/observe.cuh
+                          ${CMAKE_CURRENT_LIST_DIR}/tempering/exchange.cuh)
 target_link_libraries(observe_kernels INTERFACE psflip_spin_glass)
-psflip_add_kernels(observe SOURCES ${CMAKE_CURRENT_LIST_DIR}/observe/observe.cu LINK observe_kernels)
+psflip_add_kernels(observe SOURCES ${CMAKE_CURRENT_LIST_DIR}/observe/observe.cu
+                   ${CMAKE_CURRENT_LIST_DIR}/tempering/exchange.cu LINK observe_kernels)

@@ -22,6 +22,7 @@ struct Packing {
   int replicas;                     ///< R
   int units;                        ///< 32-bit units in a word: 1, 2 or 4
   int interleaved;                  ///< replicas in an element
+  int temperatures = 1;             ///< of a ladder
 
   using Unit = std::uint32_t;
   static constexpr int bits = 32;
@@ -82,7 +83,8 @@ inline Packing packing(const spin_glass::Problem& problem, int samples_per_word,
           sites(problem) / 2,
           static_cast<int>(problem.replicas),
           samples_per_word / Packing::bits,
-          interleaved};
+          interleaved,
+          static_cast<int>(temperatures(problem))};
 }
 
 }  // namespace psflip::amsc

@@ -13,6 +13,7 @@
 #include "06_prng/generators/with_generator.hpp"
 #include "07_amsc/multispin.hpp"
 #include "07_amsc/observe/observe.hpp"
+#include "07_amsc/tempering/exchange.hpp"
 #include "spin_glass/engine/device_simulation.cuh"
 #include "spin_glass/engine/launches.hpp"
 #include "spin_glass/engine/simulation.hpp"
@@ -20,8 +21,8 @@
 namespace psflip::PSFLIP_PLATFORM {
 
 using amsc::Packing;
+using spin_glass::ReplicaThresholds;
 using spin_glass::Sliced;
-using spin_glass::Thresholds;
 
 /// What the kernels take of an engine's arrays; index 0 are the red spins.
 struct Words32 {
@@ -55,6 +56,13 @@ class MultispinSimulation : public DeviceSimulation<Layout, Prng, Packing>, publ
   }
 
  protected:
+  void count_unsatisfied(DeviceBuffer<Sum>& unsatisfied) override {
+    if constexpr (std::same_as<Layout, Sliced>)  // a part of a lattice counts its part
+      count_unsatisfied_packed(this->packing_, arrays(), this->layout_, unsatisfied.data());
+  }
+  void swap_replicas(const std::uint32_t* masks) override {
+    swap_packed(this->packing_, {this->spins_[0].data(), this->spins_[1].data()}, masks);
+  }
   Words32 words() {
     Words32 all{{this->spins_[0].data(), this->spins_[1].data()}, {}};
     for (int d = 0; d < spin_glass::directions; ++d) all.couplings[d] = this->couplings_[spin_glass::red][d].data();

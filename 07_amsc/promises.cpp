@@ -15,6 +15,7 @@ bool promises(const Problem& problem, const Launch& launch, const std::string&) 
     return is(launch.kernel, Kernel::synchronous) && !launch.cluster && !launch.samples_per_word &&
            (together == 1 || together == 2 || together == 4) && replicas % together == 0;
   }
+  const std::int64_t in_clusters = problem.generator == Generator::philox && replicas % 4 == 0 ? 4 : replicas;
   for (const Kernel kernel : kernels) {
     if (kernel == Kernel::synchronous) continue;
     if (kernel == Kernel::overlapped) {
@@ -28,7 +29,7 @@ bool promises(const Problem& problem, const Launch& launch, const std::string&) 
       continue;
     }
     const bool clusters = kernel != Kernel::update && kernel != Kernel::wide;
-    if (!is(launch.kernel, kernel) || (clusters && replicas != 1 && replicas != 2 && replicas != 4)) {
+    if (!is(launch.kernel, kernel) || (clusters && in_clusters != 1 && in_clusters != 2 && in_clusters != 4)) {
       continue;
     }
     for (const int k : {32, 64, 128}) {
@@ -43,9 +44,9 @@ bool promises(const Problem& problem, const Launch& launch, const std::string&) 
         }
         continue;
       }
-      const auto together = launch.replicas_together.value_or(replicas);
-      if (together < 1 || together > replicas || replicas % together != 0 ||
-          ((k > 32 || kernel == Kernel::resident) && together != replicas)) {
+      const auto together = launch.replicas_together.value_or(in_clusters);
+      if (together < 1 || together > in_clusters || in_clusters % together != 0 ||
+          ((k > 32 || kernel == Kernel::resident) && together != in_clusters)) {
         continue;
       }
       for (int cluster = 1; cluster <= 16; ++cluster) {

@@ -49,7 +49,7 @@ __device__ Word flips(const Word (&e)[directions], std::uint32_t draw, const Thr
 /// word * elements + i in couplings and streams, and (word * replicas + replica) * elements + i in the spins.
 template <class Prng, Colour colour, class Mapping>
 __global__ void __launch_bounds__(1024) update_sites(Sliced layout, int elements, std::int64_t words, int replicas,
-                                                     Words32 arrays, StreamTable draws, Thresholds thresholds) {
+                                                     Words32 arrays, StreamTable draws, ReplicaThresholds thresholds) {
   const Place place = Mapping::place(layout);
   if (!inside(layout, place)) return;  // whole blocks cover the places: some threads have none
   const int i = layout.element(place.x, place.y, place.z);
@@ -69,7 +69,7 @@ __global__ void __launch_bounds__(1024) update_sites(Sliced layout, int elements
       Word& spin = arrays.spins[colour][lattice + i];
       Word satisfied[directions];
       for (int d = 0; d < directions; ++d) satisfied[d] = ~(coupling[d] ^ spin ^ __ldg(others + neighbours.to[d]));
-      spin ^= flips(satisfied, stream.draw().of[0], thresholds);
+      spin ^= flips(satisfied, stream.draw().of[0], thresholds[replica]);
     }
     stream.store();
   }

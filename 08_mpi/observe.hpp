@@ -13,4 +13,8 @@ namespace psflip::PSFLIP_PLATFORM {
 std::vector<spin_glass::SampleObservables> observe_slab(const amsc::Packing& packing, const amsc::PackedArrays& arrays,
                                                         const spin_glass::Slab& slab);
 
+/// count_unsatisfied_packed() (07_amsc/tempering/exchange.hpp) over the slab's own red sites.
+void count_unsatisfied_slab(const amsc::Packing& packing, const amsc::PackedArrays& arrays,
+                            const spin_glass::Slab& slab, unsigned long long* unsatisfied);
+
 }  // namespace psflip::PSFLIP_PLATFORM

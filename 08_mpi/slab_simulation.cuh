@@ -62,7 +62,8 @@ class SlabSimulation : public Base, public Ranked {
     auto samples = observe_slab(this->packing_, this->arrays(), this->layout_);
     if (correlations && !add_correlations(samples)) return std::nullopt;
     for (spin_glass::SampleObservables& sample : samples)
-      for (auto* numbers : {&sample.energies, &sample.magnetisations, &sample.overlaps, &sample.correlations})
+      for (auto* numbers : {&sample.energies, &sample.magnetisations, &sample.overlaps, &sample.correlations,
+                            &sample.links, &sample.planes})
         ranks().add(*numbers);
     return samples;
   }
@@ -80,6 +81,14 @@ class SlabSimulation : public Base, public Ranked {
   /// From what rank 0 has.
   void resume(std::int64_t half_sweeps, const spin_glass::State& state, const spin_glass::GiveWord& give) override {
     if (is_root()) check_resumed(this->problem_, half_sweeps, state);
+    if (this->tempering_) {
+      spin_glass::Exchanges exchanges = state.exchanges;
+      for (auto* numbers : {&exchanges.accepted, &exchanges.walkers}) {
+        numbers->resize(this->problem_.samples * this->problem_.replicas);
+        ranks().broadcast(numbers->data(), numbers->size() * sizeof(std::uint32_t));
+      }
+      this->tempering_->resume(exchanges);
+    }
     this->put_lattices([&](std::int64_t first, std::span<spin_glass::Spin> part) {
       if (is_root()) std::copy_n(state.spins.begin() + first * sites(this->problem_), part.size(), part.begin());
       ranks().broadcast(part.data(), part.size_bytes());
@@ -91,6 +100,22 @@ class SlabSimulation : public Base, public Ranked {
   }
 
  protected:
+  /// Of the whole lattice, so that all ranks decide alike.
+  void count_unsatisfied(DeviceBuffer<Sum>& unsatisfied) override {
+    CHECK_CUDA(cudaDeviceSynchronize());  // half-sweeps have streams of their own
+    count_unsatisfied_slab(this->packing_, this->arrays(), this->layout_, unsatisfied.data());
+    std::vector<Sum> sums(unsatisfied.size());
+    unsatisfied.copy_to_host(sums.data());
+    ranks().add(std::span(reinterpret_cast<std::int64_t*>(sums.data()), sums.size()));
+    ranks().broadcast(sums.data(), sums.size() * sizeof(Sum));
+    unsatisfied.copy_from_host(sums.data());
+  }
+  /// Halos, too: their owners swap the same.
+  void swap_replicas(const std::uint32_t* masks) override {
+    Base::swap_replicas(masks);
+    CHECK_CUDA(cudaDeviceSynchronize());
+  }
+
   Planes planes() {
     const Packing& packing = this->packing_;
     const Slab& slab = this->layout_;
@@ -129,7 +154,8 @@ class SlabSimulation : public Base, public Ranked {
     std::vector<std::byte> own(plane * this->layout_.planes);
     std::vector<std::byte> whole;
     DeviceBuffer<std::uint32_t> lattice[2];
-    const std::size_t distances = spin_glass::distances(size) * spin_glass::pairs(packing.replicas);
+    const std::size_t distances =
+        spin_glass::distances(size) * spin_glass::overlaps(packing.replicas, packing.temperatures);
     for (spin_glass::SampleObservables& sample : samples) sample.correlations.assign(distances, 0);
     bool possible = true;
     for (std::int64_t word = 0; word < packing.words(); ++word) {

@@ -55,7 +55,7 @@ struct Couplings {
 template <Colour colour, class Layout, class Word>
 __global__ void __launch_bounds__(threads)
     update(Layout layout, int elements, int samples, int replicas, Word* spins, const Word* others,
-           Couplings<Word> couplings, curandStateMtgp32_t* states, Thresholds thresholds) {
+           Couplings<Word> couplings, curandStateMtgp32_t* states, ReplicaThresholds thresholds) {
   constexpr int s = sizeof(Word);
   __shared__ curandStateMtgp32_t state;  // read and written by all threads at every number
   copy_state(&state, states + blockIdx.x);
@@ -88,7 +88,7 @@ __global__ void __launch_bounds__(threads)
       Word unsatisfied = 0, flip = 0;  // a byte a site
       for (int d = 0; d < directions; ++d) unsatisfied += word ^ around.in[d] ^ coupling.in[d];
       for (int k = 0; k < s; ++k)
-        flip |= static_cast<Word>(flips(unsatisfied >> 8 * k & 0xff, draw.of[k], thresholds)) << 8 * k;
+        flip |= static_cast<Word>(flips(unsatisfied >> 8 * k & 0xff, draw.of[k], thresholds[replica])) << 8 * k;
       spins[lattice + i] = word ^ flip;
     }
   }

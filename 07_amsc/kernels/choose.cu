@@ -89,14 +89,14 @@ std::vector<Launch> possible_launches(const Problem& problem, const Launch& wish
         launches.push_back({.device = wish.device, .kernel = Kernel::synchronous, .replicas_together = together});
     return launches;
   }
-  const int replicas = static_cast<int>(std::min<std::int64_t>(problem.replicas, 5));
+  const int replicas = replicas_drawn(problem);
   for (const Kernel kernel : kernels) {
     if (kernel == Kernel::synchronous) continue;
     const bool clusters = kernel == Kernel::fused || kernel == Kernel::resident || kernel == Kernel::small;
     const int most_samples = kernel == Kernel::update || kernel == Kernel::small ? 32
                              : kernel == Kernel::fused                           ? 64
                                                                                  : 128;
-    if (clusters && replicas != 1 && replicas != 2 && replicas != 4) continue;
+    if (clusters && replicas == 0) continue;
     for (int k = 32; k <= most_samples; k *= 2) {
       if (k > 32 && problem.samples_per_stream % k != 0) continue;  // a word is for one stream
       Launch launch{.device = wish.device, .kernel = kernel, .samples_per_word = k};

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "07_amsc/elements.hpp"
+#include "07_amsc/kernels/kernels.hpp"
 #include "07_amsc/multispin_simulation.cuh"
 
 namespace psflip::PSFLIP_PLATFORM {
@@ -19,28 +20,39 @@ struct Sweeps {
   States streams[2];  ///< [colour]
   std::uint64_t seed;
   std::int64_t words_per_group;
-  Thresholds thresholds;
+  ReplicaThresholds thresholds;
+  int replicas;        ///< of a word, of which a system's draws serve some
   std::int64_t first;  ///< number of the first half-sweep; even ones are red
   std::int64_t half_sweeps;
 };
 
-/// A system is a word, and `bundles` elements with `interleaved` replicas each: all `replicas` of the word, or a part.
+/// A system is a word, and `bundles` elements with `interleaved` replicas each. Draws are made for `replicas` at once,
+/// of which a system has all or a part; a word has as many or, with generators without a state, several times as many.
 template <int replicas, int interleaved, int bundles>
 struct System {
-  static constexpr int parts = replicas / (interleaved * bundles);  ///< systems of a word
+  static constexpr int parts = replicas / (interleaved * bundles);  ///< systems that share draws
 
+  int all_parts;  ///< systems of a word
   std::int64_t word;
-  int part;
+  int part;  ///< of all_parts
   const Words32& arrays;
   std::int64_t half;
 
   __device__ System(const Sweeps& sweeps, unsigned number)
-      : word(number / parts), part(static_cast<int>(number % parts)), arrays(sweeps.arrays), half(sweeps.half) {}
+      : all_parts(sweeps.replicas / (interleaved * bundles)),
+        word(number / all_parts),
+        part(static_cast<int>(number % all_parts)),
+        arrays(sweeps.arrays),
+        half(sweeps.half) {}
+
+  /// The number of a bundle's first replica, and of the first for which draws are made.
+  __device__ int first_replica(int bundle) const { return (part * bundles + bundle) * interleaved; }
+  __device__ int first_drawn() const { return part / parts * replicas; }
 
   /// The spins of a colour and bundle, [element].
   template <class Element>
   __device__ Element* spins(int colour, int bundle) const {
-    return reinterpret_cast<Element*>(arrays.spins[colour]) + ((word * parts + part) * bundles + bundle) * half;
+    return reinterpret_cast<Element*>(arrays.spins[colour]) + ((word * all_parts + part) * bundles + bundle) * half;
   }
   /// The couplings in a direction, [element].
   template <class Bond>
@@ -55,7 +67,7 @@ struct System {
       chosen[i] = all[bundle * interleaved + i];
 #pragma unroll
       for (int other = 1; other < parts; ++other)
-        if (part == other) chosen[i] = all[(other * bundles + bundle) * interleaved + i];
+        if (part % parts == other) chosen[i] = all[(other * bundles + bundle) * interleaved + i];
     }
   }
 };
@@ -65,13 +77,13 @@ template <class Prng, int replicas, int interleaved, int bundles>
 __device__ auto stream_for_site(const Sweeps& sweeps, const System<replicas, interleaved, bundles>& system,
                                 std::int64_t h, spin_glass::Place place) {
   const Colour colour = Colour(h % 2);
-  const std::int64_t n = h / 2 * replicas;
+  const std::int64_t n = h / 2 * sweeps.replicas + system.first_drawn();
   const int slot = slot_of<Prng>(n);
   const StreamTable streams{colour == spin_glass::red ? sweeps.streams[0] : sweeps.streams[1], sweeps.seed,
                             sweeps.words_per_group, n, slot};
   const int size = sweeps.layout.size;
   const std::int64_t i = place.x + size * (place.y + std::int64_t{size} * place.z);
-  const std::int64_t id = (system.word * system.parts + system.part) * sweeps.half + i;
+  const std::int64_t id = (system.word * system.all_parts + system.part) * sweeps.half + i;
   return typename Prng::template Streams<1>(
       streams.states, position_of<1>(streams, sweeps.layout, size, colour, place, system.word, id));
 }
@@ -101,6 +113,7 @@ class ClusterSimulation : public MultispinSimulation<Prng> {
             this->problem_.seed,
             packing.words_per_group(),
             this->thresholds_,
+            packing.replicas,
             first,
             half_sweeps};
   }
@@ -126,13 +139,13 @@ class ClusterSimulation : public MultispinSimulation<Prng> {
   }
 };
 
-/// Engine<generator, units, replicas, interleaved, bundles> for a problem with 1, 2 or 4 replicas. A word has one of
-/// these numbers of units. `parts`: a system may have some of the replicas only.
+/// Engine<generator, units, replicas, interleaved, bundles> for a problem with so many replicas_drawn(). A word has one
+/// of these numbers of units. `parts`: a system may have some of the replicas only.
 template <template <class, int, int, int, int> class Engine, bool parts, int... all_units>
 std::unique_ptr<spin_glass::Simulation> make_clusters(const spin_glass::Problem& problem,
                                                       const spin_glass::Launch& launch) {
   return with_generator(problem.generator, [&]<class Prng>() {
-    return with_constant<1, 2, 4>(static_cast<int>(problem.replicas), [&]<int replicas>() {
+    return with_constant<1, 2, 4>(replicas_drawn(problem), [&]<int replicas>() {
       return with_constant<all_units...>(
           *launch.samples_per_word / Packing::bits, [&]<int units>() -> std::unique_ptr<spin_glass::Simulation> {
             if constexpr (parts && units == 1 && replicas > 1)

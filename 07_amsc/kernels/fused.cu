@@ -72,7 +72,8 @@ __global__ void __launch_bounds__(512) update_fused(const Sweeps sweeps) {
       ring.look(upper + bundle * plane, lower + bundle * plane, x, y, around);
       std::uint32_t draws_here[interleaved];
       system.choose(draws, bundle, draws_here);
-      spins[bundle] = updated(spins[bundle], around, bonds, draws_here, sweeps.thresholds);
+      spins[bundle] =
+          updated(spins[bundle], around, bonds, draws_here, sweeps.thresholds, system.first_replica(bundle));
     }
   };
 

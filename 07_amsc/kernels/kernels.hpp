@@ -19,6 +19,15 @@ spin_glass::MakeSimulation make_overlapped;
 spin_glass::MakeSimulation make_synchronous;
 spin_glass::MakeSimulation make_small;  ///< small.cu: every site has a thread of its own
 
+/// For how many replicas a system of the kernels with clusters makes draws: all of 1, 2 or 4. Philox, which has no
+/// state to share, can begin anywhere: with it, any multiple of 4 is done in fours. 0: the kernels cannot have the
+/// problem.
+inline int replicas_drawn(const spin_glass::Problem& problem) {
+  const std::int64_t replicas = problem.replicas;
+  if (replicas == 1 || replicas == 2 || replicas == 4) return static_cast<int>(replicas);
+  return replicas % 4 == 0 && problem.generator == spin_glass::Generator::philox ? 4 : 0;
+}
+
 // Bytes of shared memory that a block takes.
 std::size_t fused_bytes(const spin_glass::Problem& problem, const spin_glass::Launch& launch);
 std::size_t resident_bytes(const spin_glass::Problem& problem, const spin_glass::Launch& launch);

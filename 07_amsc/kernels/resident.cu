@@ -68,7 +68,7 @@ __global__ void __launch_bounds__(bundles* units > 1 ? 512 : 1024) update_reside
         std::uint32_t draws_here[interleaved];
         system.choose(draws, bundle, draws_here);
         Element& own = spins[(colour * bundles + bundle) * elements + here];
-        own = updated(own, around, bond, draws_here, sweeps.thresholds);
+        own = updated(own, around, bond, draws_here, sweeps.thresholds, system.first_replica(bundle));
       }
     }
   };

@@ -43,10 +43,14 @@ __global__ void __launch_bounds__(1024) update_small(const Sweeps sweeps) {
   auto blue_stream = stream_for_site<Prng>(sweeps, system, sweeps.first | 1, place);
   std::uint32_t draws[replicas];
   const auto draw_for = [&](int colour) {
+    const auto draw_from = [&](auto& stream) {
+      draw(stream, draws);
+      if constexpr (requires { stream.skip(0); }) stream.skip(sweeps.replicas - replicas);  // other systems have them
+    };
     if (colour == red)
-      draw(red_stream, draws);
+      draw_from(red_stream);
     else
-      draw(blue_stream, draws);
+      draw_from(blue_stream);
   };
 
   const HaloPlanes<Element> spins(strip, reinterpret_cast<Element*>(memory));  // [colour][plane]
@@ -60,7 +64,7 @@ __global__ void __launch_bounds__(1024) update_small(const Sweeps sweeps) {
     spins.look(upper, lower, x, y, around);
     std::uint32_t draws_here[interleaved];
     system.choose(draws, 0, draws_here);
-    own[colour] = updated(own[colour], around, bonds[colour], draws_here, sweeps.thresholds);
+    own[colour] = updated(own[colour], around, bonds[colour], draws_here, sweeps.thresholds, system.first_replica(0));
     spins.put(plane_of(colour, z), x, y, own[colour]);
   };
 

@@ -17,7 +17,7 @@ namespace psflip::PSFLIP_PLATFORM {
 template <class Prng, Colour colour, int units, int known_replicas, class Layout>
 __global__ void __launch_bounds__(512)  // fewer threads may have more registers
     update_wide(Layout layout, int first, Divisor row, std::int64_t words, int any_replicas, Words32 arrays,
-                StreamTable draws, Thresholds thresholds) {
+                StreamTable draws, ReplicaThresholds thresholds) {
   using namespace spin_glass;
   constexpr int interleaved = filling<units>;
   using Element = Spins<units, interleaved>;
@@ -55,7 +55,7 @@ __global__ void __launch_bounds__(512)  // fewer threads may have more registers
         else if (bundle * interleaved + r < replicas)  // the last element may hold replicas that do not exist
           draws_here[r] = stream.draw().of[0];
       }
-      *own = updated(*own, around, bonds, draws_here, thresholds);
+      *own = updated(*own, around, bonds, draws_here, thresholds, bundle * interleaved);
     }
     stream.store();
   }

@@ -62,7 +62,7 @@ __global__ void __launch_bounds__(most_threads, 2)
   const int pair = static_cast<int>(task / rounds % measurement.pairs);
   const std::int64_t unit = measurement.first_unit + task / rounds / measurement.pairs;
   if (packing.samples_in(unit) == 0) return;
-  const Pair of = replicas_of_pair(pair, packing.replicas);
+  const Pair of = replicas_of_pair(pair, packing);
   const Lattice a(measurement, unit, of.a), b(measurement, unit, of.b);
 
   const int lane = threadIdx.x % lanes, warp = threadIdx.x / lanes, warps = blockDim.x / lanes;

@@ -100,7 +100,8 @@ __device__ void add_up(const Counter<digits>& counter, int words, Sum* sums) {
 // ---- What is counted
 
 /// The sums of a unit: unsatisfied bonds [replica], spins that are up [replica], differing spins [pair], and products
-/// q(x) q(x + r) = -1, in all three axes, [pair][r - 1], r = 1 .. L/2. 32 numbers each, one a sample.
+/// q(x) q(x + r) = -1, in all three axes, [pair][r - 1], r = 1 .. L/2. With a ladder, also bonds q(x) q(x') = -1
+/// [pair], and differing spins of every plane [pair][axis][L]. 32 numbers each, one a sample.
 template <class Layout>
 struct Measurement {
   Packing packing;
@@ -112,8 +113,10 @@ struct Measurement {
   Sum* sums;
 
   PSFLIP_HOST_DEVICE std::int64_t sums_of_unit() const {
-    return 2 * packing.replicas + std::int64_t{pairs} * (1 + distances);
+    return 2 * packing.replicas + std::int64_t{pairs} * (1 + distances + (fields() ? 1 + 3 * layout.size : 0));
   }
+  /// Whether bonds and planes of the overlap are counted.
+  PSFLIP_HOST_DEVICE bool fields() const { return packing.temperatures > 1; }
   PSFLIP_HOST_DEVICE std::int64_t sum(std::int64_t unit, std::int64_t number) const {
     return ((unit - first_unit) * sums_of_unit() + number) * lanes;
   }
@@ -122,6 +125,10 @@ struct Measurement {
   PSFLIP_HOST_DEVICE std::int64_t different(int pair) const { return 2 * packing.replicas + pair; }
   PSFLIP_HOST_DEVICE std::int64_t product(int pair, int r) const {
     return 2 * packing.replicas + pairs + std::int64_t{pair} * distances + r - 1;
+  }
+  PSFLIP_HOST_DEVICE std::int64_t link(int pair) const { return product(pairs, 1) + pair; }
+  PSFLIP_HOST_DEVICE std::int64_t plane(int pair, int number) const {
+    return link(pairs) + std::int64_t{pair} * 3 * layout.size + number;
   }
 };
 
@@ -143,11 +150,12 @@ struct Lattice {
 struct Pair {
   int a, b;
 };
-/// The inverse of pair_index().
-__device__ inline Pair replicas_of_pair(int pair, int replicas) {
-  int a = 0;
-  for (; pair >= replicas - 1 - a; ++a) pair -= replicas - 1 - a;
-  return {a, a + 1 + pair};
+/// The replicas of an overlap, by their copies and temperature.
+__device__ inline Pair replicas_of_pair(int overlap, const Packing& packing) {
+  const int n = packing.temperatures, copies = packing.replicas / n, t = overlap % n;
+  int a = 0, pair = overlap / n;
+  for (; pair >= copies - 1 - a; ++a) pair -= copies - 1 - a;
+  return {a * n + t, (a + 1 + pair) * n + t};
 }
 
 // ---- Spins, overlaps and bonds
@@ -183,8 +191,8 @@ __global__ void __launch_bounds__(most_threads, 4) count_spins_and_bonds(Measure
     }
     add_up(counter, 2 * own_steps, measurement.sums + measurement.sum(unit, sum));
   };
-  const auto count_bonds = [&](int replica) {
-    const Lattice spins(measurement, unit, replica);
+  /// Red sites and their bonds: `spin` as above, `coupling` of a direction and an element.
+  const auto count_bonds = [&](std::int64_t sum, auto spins, auto coupling) {
     Counter<8> counter;
     for (int step = 0; step < own_steps; ++step) {
       const std::int64_t i = first + step * lanes + lane;
@@ -193,25 +201,28 @@ __global__ void __launch_bounds__(most_threads, 4) count_spins_and_bonds(Measure
       const Neighbours neighbours = measurement.layout.neighbours(red, measurement.layout.place(element));
       const Word spin = spins(red, element);
       Word unsatisfied[directions];
-      for (int d = 0; d < directions; ++d)
-        unsatisfied[d] = spin ^ spins(blue, neighbours.to[d]) ^
-                         __ldg(measurement.arrays.couplings[d] + packing.coupling(unit, element));
+      for (int d = 0; d < directions; ++d) unsatisfied[d] = spin ^ spins(blue, neighbours.to[d]) ^ coupling(d, element);
       counter.add(unsatisfied);
     }
-    add_up(counter, directions * own_steps, measurement.sums + measurement.sum(unit, measurement.unsatisfied(replica)));
+    add_up(counter, directions * own_steps, measurement.sums + measurement.sum(unit, sum));
   };
 
   for (int number = warp; number < 2 * replicas + measurement.pairs; number += warps) {
     if (number < replicas) {
-      if (measurement.arrays.couplings[0] != nullptr) count_bonds(number);
+      if (measurement.arrays.couplings[0] != nullptr)
+        count_bonds(measurement.unsatisfied(number), Lattice(measurement, unit, number), [&](int d, int element) {
+          return __ldg(measurement.arrays.couplings[d] + packing.coupling(unit, element));
+        });
     } else if (number < 2 * replicas) {
       const int replica = number - replicas;
       count_elements(measurement.up(replica), Lattice(measurement, unit, replica));
     } else {
       const int pair = number - 2 * replicas;
-      const Pair of = replicas_of_pair(pair, replicas);
+      const Pair of = replicas_of_pair(pair, packing);
       const Lattice a(measurement, unit, of.a), b(measurement, unit, of.b);
-      count_elements(measurement.different(pair), [&](Colour colour, int i) { return a(colour, i) ^ b(colour, i); });
+      const auto q = [&](int colour, int i) { return a(colour, i) ^ b(colour, i); };
+      count_elements(measurement.different(pair), q);
+      if (measurement.fields()) count_bonds(measurement.link(pair), q, [](int, int) { return Word{0}; });
     }
   }
 }
@@ -221,6 +232,48 @@ void start_count_spins_and_bonds(const Measurement<Layout>& measurement, std::in
   const int parts = static_cast<int>((measurement.elements - 1) / (steps * lanes) + 1);
   count_spins_and_bonds<<<static_cast<unsigned>(units * parts), most_threads>>>(measurement, parts);
   CHECK_CUDA(cudaGetLastError());
+}
+
+/// The planes z' that a layout owns: the number of the first of a colour in the whole lattice, and how many there are.
+__device__ inline int first_plane_owned(const Sliced&) { return 0; }
+__device__ inline int planes_owned(const Sliced& layout) { return layout.size / 2; }
+
+/// A block takes a unit and a pair, and its warps the planes x, y and z = const. of the lattice, one each. In the
+/// sliced layout x = x', y = x' + y', z = y' + z'.
+template <class Layout>
+__global__ void __launch_bounds__(most_threads) count_planes(Measurement<Layout> measurement) {
+  const Packing& packing = measurement.packing;
+  const Layout& layout = measurement.layout;
+  const std::int64_t unit = measurement.first_unit + blockIdx.x / measurement.pairs;
+  if (packing.samples_in(unit) == 0) return;
+  const int pair = static_cast<int>(blockIdx.x % measurement.pairs);
+  const Pair of = replicas_of_pair(pair, packing);
+  const Lattice a(measurement, unit, of.a), b(measurement, unit, of.b);
+  const int size = layout.size, first = first_plane_owned(layout), planes = planes_owned(layout);
+  const int lane = threadIdx.x % lanes, warp = threadIdx.x / lanes, warps = blockDim.x / lanes;
+  const auto q = [&](Colour colour, int x, int y, int plane) {
+    const int i = first_owned(layout, colour) + layout.element(x, y, plane);
+    return a(colour, i) ^ b(colour, i);
+  };
+  for (int number = warp; number < 3 * size; number += warps) {
+    const int axis = number / size, at = number - axis * size;
+    const int all = size * (axis < 2 ? planes : size);
+    Counter<17> counter;  // at most L^2 / 32 words in a lane
+    for (int i = lane; i < all; i += lanes) {
+      const int outer = i / size, inner = i - outer * size;
+      const int rest = at - (axis == 1 ? inner : outer), wrapped = rest < 0 ? rest + size : rest;
+      if (axis < 2) {
+        const int x = axis == 0 ? at : inner, y = axis == 0 ? inner : wrapped;
+        const Word words[2] = {q(red, x, y, outer), q(blue, x, y, outer)};
+        counter.add(words);
+      } else if (const int plane = wrapped / 2 - first; plane >= 0 && plane < planes) {
+        const Word words[1] = {q(wrapped % 2 == 0 ? red : blue, inner, outer, plane)};
+        counter.add(words);
+      }
+    }
+    add_up(counter, 2 * ((all - 1) / lanes + 1),
+           measurement.sums + measurement.sum(unit, measurement.plane(pair, number)));
+  }
 }
 
 /// A sample from the sums of its unit, those of its own bit: number i is sums[i * 32].
@@ -241,6 +294,10 @@ SampleObservables observables(const Measurement<Layout>& measurement, const Sum*
     for (int r = 1; r <= measurement.distances; ++r)
       result.correlations.push_back(3 * sites - 2 * count(measurement.product(pair, r)));
   }
+  for (int pair = 0; measurement.fields() && pair < measurement.pairs; ++pair) {
+    result.links.push_back(3 * sites - 2 * count(measurement.link(pair)));
+    for (int number = 0; number < 3 * size; ++number) result.planes.push_back(count(measurement.plane(pair, number)));
+  }
   return result;
 }
 
@@ -250,7 +307,7 @@ template <class Layout, class StartProducts>
 std::optional<std::vector<SampleObservables>> observe_owned(const Packing& packing, const PackedArrays& arrays,
                                                             const Layout& layout, int elements, bool correlations,
                                                             StartProducts start_products) {
-  const int all_pairs = static_cast<int>(pairs(packing.replicas));
+  const int all_pairs = static_cast<int>(overlaps(packing.replicas, packing.temperatures));
   Measurement<Layout> measurement{packing, arrays, layout, elements, all_pairs, correlations ? layout.size / 2 : 0,
                                   0,       nullptr};
   const std::size_t of_unit = measurement.sums_of_unit() * lanes;
@@ -265,6 +322,10 @@ std::optional<std::vector<SampleObservables>> observe_owned(const Packing& packi
     const std::int64_t now = std::min(at_once, units - measurement.first_unit);
     CHECK_CUDA(cudaMemset(sums.data(), 0, sums.bytes()));
     start_count_spins_and_bonds(measurement, now);
+    if (measurement.fields() && all_pairs > 0) {
+      count_planes<<<static_cast<unsigned>(now * all_pairs), most_threads>>>(measurement);
+      CHECK_CUDA(cudaGetLastError());
+    }
     if (correlations && all_pairs > 0 && !start_products(measurement, now)) return std::nullopt;
     sums.copy_to_host(on_host.data());
     for (std::int64_t unit = measurement.first_unit; unit < measurement.first_unit + now; ++unit)

@@ -95,6 +95,11 @@ void share(Where& where, Problem& problem, Launch& launch) {
   ranks().broadcast(problem.seed);
   ranks().broadcast(problem.start);
   ranks().broadcast(problem.ferromagnetic_fraction);
+  ranks().broadcast(problem.ladder.exchange_every);
+  std::size_t temperatures = problem.ladder.temperatures.size();
+  ranks().broadcast(temperatures);
+  problem.ladder.temperatures.resize(temperatures);
+  ranks().broadcast(problem.ladder.temperatures.data(), temperatures * sizeof(double));
   bool has_given = given != nullptr;
   ranks().broadcast(has_given);
   if (!has_given) return;
@@ -135,11 +140,12 @@ class Conducted : public Simulation, public Resumable, public Observing, public 
   }
   std::int64_t half_sweeps() const override { return own_->half_sweeps(); }
   State state() const override {
-    State result{problem_.size, problem_.samples, problem_.replicas, {}};
+    State result{problem_.size, problem_.samples, problem_.replicas, {}, temperatures(problem_), exchanges()};
     result.spins.reserve(result.samples * result.replicas * sites(problem_));
     take_state([&](std::span<const Spin> part) { result.spins.insert(result.spins.end(), part.begin(), part.end()); });
     return result;
   }
+  Exchanges exchanges() const override { return own_->exchanges(); }  // which all ranks have
   void take_state(const TakeSpins& take) const override {
     Alone alone;
     tell({Order::take_state, number_});

@@ -34,7 +34,7 @@ class SplitMix64 {
 };
 
 /// What a hashed word is for. Words for different purposes have nothing to do with each other.
-enum class Purpose : std::uint64_t { dynamics, couplings, start };
+enum class Purpose : std::uint64_t { dynamics, couplings, start, exchange = 8 };
 
 /// The word number (i, j) of a seed and purpose. For one seed, purpose and i, different j give different words.
 PSFLIP_HOST_DEVICE constexpr std::uint64_t hash(std::uint64_t seed, Purpose purpose, std::uint64_t i, std::uint64_t j) {

@@ -28,7 +28,7 @@ struct Pass {
   std::int64_t words_per_group;
   std::uint64_t seed;
   std::int64_t sweep;  ///< number of the first
-  spin_glass::Thresholds thresholds;
+  spin_glass::ReplicaThresholds thresholds;
   const void* before[2];  ///< the spins of a colour, [word][bundle][element]; in the gauge
   void* after[2];         ///< arrays of their own: a block's neighbours still need what was there before
 };
@@ -268,7 +268,8 @@ class March {
       Element result;
 #pragma unroll
       for (int replica = 0; replica < filling<units>; ++replica) {
-        const amsc::Help help = amsc::help(draws_[bundle * filling<units> + replica], pass_.thresholds);
+        const int number = bundle * filling<units> + replica;
+        const amsc::Help help = amsc::help(draws_[number], pass_.thresholds[part_ * replicas + number]);
 #pragma unroll
         for (int unit = 0; unit < units; ++unit) {
           const int n = replica * units + unit;

@@ -53,12 +53,42 @@ std::size_t row_width(const Run& run) {
   return 1 + 2 * (averaged_names.size() + of_correlations);
 }
 
+void put_average(std::vector<double>& row, const std::optional<Average>& average) {
+  row.push_back(average ? average->value : none);
+  row.push_back(average ? average->error.value_or(none) : none);
+}
+/// Throws InvalidInput if these cannot be an average.
+std::optional<Average> average_of(double value, double error) {
+  expect(!std::isinf(value) && !std::isinf(error) && !(error < 0) && (!std::isnan(value) || std::isnan(error)),
+         "an average");
+  return std::isnan(value) ? std::nullopt
+                           : std::optional(Average{value, std::isnan(error) ? std::nullopt : std::optional(error)});
+}
+
+constexpr std::size_t ladder_row_width = 4 + 2 * ladder_names.size();
+
+std::vector<double> row_of(const LadderAverages& of) {
+  std::vector<double> row;
+  for (const std::int64_t number : {of.first, of.last, of.measurements, of.t})
+    row.push_back(static_cast<double>(number));
+  for (const auto& average : of.averages) put_average(row, average);
+  return row;
+}
+
+LadderAverages ladder_averages_of(std::span<const double> row, std::int64_t temperatures) {
+  const auto whole = [&](std::size_t i, std::int64_t most) {
+    expect(row[i] >= 0 && row[i] <= static_cast<double>(most) && row[i] == std::floor(row[i]), "a bin of averages");
+    return static_cast<std::int64_t>(row[i]);
+  };
+  LadderAverages of{
+      whole(0, most_sweeps), whole(1, most_sweeps), whole(2, most_sweeps), whole(3, temperatures - 1), {}};
+  for (std::size_t i = 0; i < of.averages.size(); ++i) of.averages[i] = average_of(row[4 + 2 * i], row[5 + 2 * i]);
+  return of;
+}
+
 std::vector<double> row_of(const AveragesAt& at) {
   std::vector<double> row{static_cast<double>(at.sweep)};
-  const auto put = [&](const std::optional<Average>& average) {
-    row.push_back(average ? average->value : none);
-    row.push_back(average ? average->error.value_or(none) : none);
-  };
+  const auto put = [&](const std::optional<Average>& average) { put_average(row, average); };
   std::ranges::for_each(at.averages, put);
   if (at.correlations) {
     put(at.correlations->xi_12);
@@ -71,12 +101,8 @@ std::vector<double> row_of(const AveragesAt& at) {
 AveragesAt averages_of(std::span<const double> row, std::int64_t sweep) {
   std::size_t next = 1;
   const auto take = [&]() -> std::optional<Average> {
-    const double value = row[next], error = row[next + 1];
     next += 2;
-    expect(!std::isinf(value) && !std::isinf(error) && !(error < 0) && (!std::isnan(value) || std::isnan(error)),
-           "an average");
-    return std::isnan(value) ? std::nullopt
-                             : std::optional(Average{value, std::isnan(error) ? std::nullopt : std::optional(error)});
+    return average_of(row[next - 2], row[next - 1]);
   };
   expect(row[0] == static_cast<double>(sweep), "the sweep of an average");
   AveragesAt at{sweep, {}};
@@ -110,8 +136,9 @@ void check(const Saved& saved) {
   const Problem& problem = run.problem;
   check(problem);
   const double beta = problem.beta, temperature = run.temperature.value_or(0);
-  expect(run.temperature ? temperature > 0 && (1 / temperature == beta || temperature == 1 / beta)
-                         : !std::isfinite(1 / beta),
+  expect(problem.ladder    ? !run.temperature && beta == 1 / problem.ladder.temperatures.front()
+         : run.temperature ? temperature > 0 && (1 / temperature == beta || temperature == 1 / beta)
+                           : !std::isfinite(1 / beta),
          "--temperature");
   expect(run.sweeps >= 0 && run.sweeps <= most_sweeps, "--sweeps");
   expect(saved.sweeps >= 0 && saved.sweeps <= run.sweeps, "the number of sweeps");
@@ -142,7 +169,7 @@ Json description(Saved saved, const std::filesystem::path& folder, const Simulat
           {"seconds", saved.result.seconds},
           {"energy", saved.result.energy},
           {"magnetisation", saved.result.magnetisation},
-          {"averages", saved.result.averages.size()},
+          {"averages", saved.run.problem.ladder ? saved.result.ladder.finished().size() : saved.result.averages.size()},
           {"stream_words", dynamic_cast<const Resumable&>(simulation).stream_words()},
           {"rows", rows}};
 }
@@ -165,6 +192,11 @@ void write_checkpoint(OutputFile& file, const Saved& saved, const Simulation& si
     const std::vector<double> row = row_of(at);
     put(row.data(), row.size() * sizeof(double));
   }
+  for (const LadderAverages& of : saved.result.ladder.finished()) {
+    const std::vector<double> row = row_of(of);
+    put(row.data(), row.size() * sizeof(double));
+  }
+  put(saved.result.ladder.numbers().data(), saved.result.ladder.numbers().size_bytes());
   std::vector<std::uint8_t> bits(spins_at_once / 8);
   take_state(simulation, [&](std::span<const Spin> spins) {  // of some lattices, and each is a whole number of bytes
     for (std::int64_t first = 0; first < std::ssize(spins); first += spins_at_once) {
@@ -176,6 +208,10 @@ void write_checkpoint(OutputFile& file, const Saved& saved, const Simulation& si
       put(bits.data(), count / 8);
     }
   });
+  const Exchanges exchanges = simulation.exchanges();
+  for (const auto* numbers : {&exchanges.accepted, &exchanges.walkers}) {
+    put(numbers->data(), numbers->size() * sizeof(std::uint32_t));
+  }
   dynamic_cast<const Resumable&>(simulation).save_streams([&](std::span<const std::uint32_t> words) {
     put(words.data(), words.size_bytes());
   });
@@ -245,7 +281,11 @@ Checkpoint::Checkpoint(std::string path) : path_(std::move(path)) {
                      value_in<std::uint64_t>(rows.at("checksum")).value()};
     }
     check(saved_);
-    read_averages(value_in<std::int64_t>(json.at("averages")).value(), static_cast<std::int64_t>(length));
+    const auto averages = value_in<std::int64_t>(json.at("averages")).value();
+    if (saved_.run.problem.ladder)
+      read_ladder(averages, static_cast<std::int64_t>(length));
+    else
+      read_averages(averages, static_cast<std::int64_t>(length));
     check_state(value_in<int>(json.at("stream_words")).value(), static_cast<std::int64_t>(length));
   } catch (const Json::exception&) {
     refuse("not a checkpoint of spin_glass");
@@ -256,16 +296,49 @@ Checkpoint::Checkpoint(std::string path) : path_(std::move(path)) {
   }
 }
 
+namespace {
+
+Schedule schedule_of(const Run& run) {
+  try {
+    return {run.measure, run.sweeps};
+  } catch (const InvalidInput&) {  // which repeats the rule, of any characters
+    throw InvalidInput("--measure cannot be right");
+  }
+}
+
+/// Whether a run that has measured last after `time` sweeps, -1 if never, can be saved after so many.
+bool can_have_measured(const Schedule& schedule, std::int64_t time, std::int64_t done, std::int64_t sweeps) {
+  return time <= done && (time < 0 || schedule.has(time)) && (time == sweeps || schedule.after(time) >= done);
+}
+
+}  // namespace
+
+void Checkpoint::read_ladder(std::int64_t rows, std::int64_t length) {
+  const Problem& problem = saved_.run.problem;
+  const std::int64_t n = temperatures(problem);
+  // As many numbers as there are bytes for; then nobody makes room for more.
+  expect(problem.samples <= length / 8 && rows >= 0 && rows % n == 0 && rows <= 64 * n, "the number of averages");
+  const auto numbers = LadderBins::numbers_of(problem);
+  const std::int64_t doubles = rows * static_cast<std::int64_t>(ladder_row_width) + static_cast<std::int64_t>(numbers);
+  expect(doubles <= (length - std::ftell(file_.get())) / 8, "the number of averages");
+  std::vector<LadderAverages> finished;
+  std::vector<double> row(ladder_row_width), of_bin(numbers);
+  for (std::int64_t i = 0; i < rows; ++i) {
+    read(row.data(), row.size() * sizeof(double));
+    finished.push_back(ladder_averages_of(row, n));
+    expect(finished.back().t == i % n, "a bin of averages");
+  }
+  read(of_bin.data(), of_bin.size() * sizeof(double));
+  saved_.result.ladder = LadderBins(problem);
+  saved_.result.ladder.resume(std::move(finished), std::move(of_bin));
+  const Schedule schedule = schedule_of(saved_.run);
+  expect(can_have_measured(schedule, saved_.result.ladder.measured(), saved_.sweeps, saved_.run.sweeps),
+         "the number of averages");
+}
+
 void Checkpoint::read_averages(std::int64_t count, std::int64_t length) {
   const Run& run = saved_.run;
-  const auto schedule = [&]() -> std::optional<Schedule> {
-    try {
-      return Schedule(run.measure, run.sweeps);
-    } catch (const InvalidInput&) {  // which repeats the rule, of any characters
-      return std::nullopt;
-    }
-  }();
-  expect(schedule.has_value(), "--measure");
+  const Schedule schedule = schedule_of(run);
   std::vector<double> row(row_width(run));
   const auto row_bytes = static_cast<std::int64_t>(row.size() * sizeof(double));
   expect(count >= 0 && count <= (length - std::ftell(file_.get())) / row_bytes, "the number of averages");
@@ -274,12 +347,11 @@ void Checkpoint::read_averages(std::int64_t count, std::int64_t length) {
   std::int64_t time = -1;
   for (; count > 0; --count) {
     expect(time < saved_.sweeps, "the number of averages");
-    time = schedule->after(time);
+    time = schedule.after(time);
     read(row.data(), row.size() * sizeof(double));
     saved_.result.averages.push_back(averages_of(row, time));
   }
-  expect(time <= saved_.sweeps && (time == run.sweeps || schedule->after(time) >= saved_.sweeps),
-         "the number of averages");
+  expect(can_have_measured(schedule, time, saved_.sweeps, run.sweeps), "the number of averages");
   expect(!saved_.rows || saved_.rows->records >= std::ssize(saved_.result.averages), "the number of rows");
 }
 
@@ -290,12 +362,13 @@ void Checkpoint::check_state(int words, std::int64_t length) {
   // As many lattices as there are bytes for; then no product is an overflow.
   expect(problem.samples * problem.replicas <= 8 * length / sites(problem), "the number of spins");
   const std::int64_t spins = spins_of(problem), streams = words * groups(problem) * sites(problem);
-  expect(state_at_ + spins / 8 + streams * 4 + 8 == length, "the number of spins");
-  const auto& [seconds, hash, energy, magnetisation, averages] = saved_.result;
+  const std::int64_t exchanges = problem.ladder ? 2 * 4 * problem.samples * problem.replicas : 0;
+  expect(state_at_ + spins / 8 + exchanges + streams * 4 + 8 == length, "the number of spins");
+  const auto& [seconds, hash, energy, magnetisation, averages, ladder] = saved_.result;
   expect(energy >= -3 * spins && energy <= 3 * spins, "the energy");
   expect(magnetisation >= -spins && magnetisation <= spins, "the magnetisation");
   if (problem.generator != Generator::minstd) return;  // the words of others may be any
-  std::fseek(file_.get(), state_at_ + spins / 8, SEEK_SET);
+  std::fseek(file_.get(), state_at_ + spins / 8 + exchanges, SEEK_SET);
   std::vector<std::uint32_t> part(1 << 14);
   for (std::int64_t rest = streams; rest > 0; rest -= std::ssize(part)) {
     part.resize(std::min<std::size_t>(part.size(), static_cast<std::size_t>(rest)));
@@ -308,7 +381,7 @@ void Checkpoint::check_state(int words, std::int64_t length) {
 void Checkpoint::restore(Simulation& simulation) {
   const Problem& problem = saved_.run.problem;
   std::fseek(file_.get(), state_at_, SEEK_SET);
-  State state{problem.size, problem.samples, problem.replicas, {}};
+  State state{problem.size, problem.samples, problem.replicas, {}, temperatures(problem), {}};
   state.spins.resize(spins_of(problem));
   std::vector<std::uint8_t> bits(spins_at_once / 8);
   for (std::int64_t first = 0; first < std::ssize(state.spins); first += spins_at_once) {
@@ -316,6 +389,12 @@ void Checkpoint::restore(Simulation& simulation) {
     read(bits.data(), count / 8);
     for (std::int64_t i = 0; i < count; ++i) {
       state.spins[first + i] = bits[i / 8] >> i % 8 & 1 ? 1 : -1;
+    }
+  }
+  if (problem.ladder) {
+    for (auto* numbers : {&state.exchanges.accepted, &state.exchanges.walkers}) {
+      numbers->resize(static_cast<std::size_t>(problem.samples * problem.replicas));
+      read(numbers->data(), numbers->size() * sizeof(std::uint32_t));
     }
   }
   dynamic_cast<Resumable&>(simulation).resume(2 * saved_.sweeps, state, [&](std::span<std::uint32_t> words) {

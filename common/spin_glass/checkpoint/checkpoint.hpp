@@ -9,7 +9,11 @@
 ///              folder, but absolute ones of files outside stay
 ///   doubles    the averages, a row for each measuring time: the sweep; value and error of every quantity;
 ///              if there are correlations, value and error of xi_12 and of C4(r), r = 0 .. L/2. NaN: there is none
+///   doubles    with a ladder of temperatures: its finished bins, a row for each and temperature: first and last sweep,
+///              measurements, number of the temperature, value and error of every quantity (ladder_names); then the
+///              numbers of the bin that is not finished (LadderBins)
 ///   bits       the spins, in the order of State (state.hpp), 1 = up, the lowest bit of a byte first, then 0s
+///   words      of 32 bits: with a ladder, the accepted exchanges and the walkers (Exchanges)
 ///   words      of 32 bits: the random streams, as save_streams() gives them (simulation.hpp)
 ///   8 bytes    the Checksum (app/state_hash.hpp) of everything before
 /// Any stage can go on from it, on any device. Nothing is compressed: spins and streams are noise.
@@ -70,6 +74,8 @@ class Checkpoint {
   /// bytes. Throws InvalidInput if that cannot be.
   void read_averages(std::int64_t count, std::int64_t length);
   void check_state(int words, std::int64_t length);
+  /// Bins of a ladder, finished rows first.
+  void read_ladder(std::int64_t rows, std::int64_t length);
   [[noreturn]] void refuse(const std::string& why) const;
 
   std::string path_;

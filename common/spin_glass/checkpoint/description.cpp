@@ -25,6 +25,8 @@ void for_each_field(F f, SavedOrConst& saved) {
   f("--start", problem.start);
   f("--measure", measure);
   f("--temperature", temperature);
+  f("--temperatures", problem.ladder.temperatures);
+  f("--exchange-every", problem.ladder.exchange_every);
   f("--beta", problem.beta);
   f("--ferromagnetic-fraction", problem.ferromagnetic_fraction);
   f("--couplings", coupling_files);
@@ -92,6 +94,9 @@ template <class T>
 void read_value(const Json& json, std::optional<T>& value) {
   if (!json.is_null()) read_value(json, value.emplace());
 }
+void read_value(const Json& json, std::vector<double>& values) {
+  for (const Json& value : json.get_ref<const Json::array_t&>()) read_value(value, values.emplace_back());
+}
 void read_value(const Json& json, std::vector<std::string>& values) {
   for (const Json& value : json.get_ref<const Json::array_t&>()) read_value(value, values.emplace_back());
 }
@@ -120,7 +125,13 @@ Json as_json(const Saved& saved) {
 
 Saved saved_of(const Json& json) {
   Saved saved;
-  for_each_field([&](const char* option, auto& field) { read_value(json.at(option), field); }, saved);
+  const auto is_newer = [](std::string_view option) {
+    return option == "--temperatures" || option == "--exchange-every";
+  };
+  const auto read = [&](const char* option, auto& field) {
+    if (json.contains(option) || !is_newer(option)) read_value(json.at(option), field);  // a checkpoint may be older
+  };
+  for_each_field(read, saved);
   for (const LaunchField& field : launch_fields()) {
     const Json value = json.value(field.option, Json());  // a checkpoint may be older than some options of the launch
     if (!value.is_null()) saved.launch[field.name] = launch_value(field, value).value();

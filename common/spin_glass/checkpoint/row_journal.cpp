@@ -13,7 +13,7 @@ namespace psflip::spin_glass {
 RowJournal::RowJournal(std::string path, const Problem& problem, const Extent& extent, const Row& row)
     : path_(std::move(path)) {
   const std::int64_t samples = problem.samples, replicas = problem.replicas;
-  const std::int64_t per_sample = 2 * replicas + pairs(replicas), per_record = 1 + samples * per_sample;
+  const std::int64_t per_sample = 2 * replicas + overlaps(problem), per_record = 1 + samples * per_sample;
   if (extent.records == 0) {
     open("wb");
     return;
@@ -51,7 +51,7 @@ RowJournal::RowJournal(std::string path, const Problem& problem, const Extent& e
       const auto numbers = [&](std::int64_t first, std::int64_t count) {
         return std::vector<std::int64_t>(part.begin() + first, part.begin() + first + count);
       };
-      row(sweep, sample, {numbers(0, replicas), numbers(replicas, replicas), numbers(2 * replicas, pairs(replicas))});
+      row(sweep, sample, {numbers(0, replicas), numbers(replicas, replicas), numbers(2 * replicas, overlaps(problem))});
     }
   }
   const std::int64_t bytes = records_ * per_record * static_cast<std::int64_t>(sizeof(std::int64_t));

@@ -38,7 +38,11 @@ double bytes_needed(const spin_glass::Problem& problem, CouplingsOf stored, cons
   const double couplings = (stored == CouplingsOf::red ? 6.0 : 12.0) * sizeof(typename Packing::Unit) *
                            static_cast<double>(packing.coupling_units());
   const double states = 8.0 * Prng::words * copies * static_cast<double>(packing.words() * packing.half);
-  return spins + couplings + states + std::max(4.0 * static_cast<double>(sites(problem)), 1.0 * transfer_bytes);
+  // Energies, walkers and the rest of exchanges.
+  const double lattices = static_cast<double>(packing.words() * packing.units * Packing::bits * problem.replicas);
+  const double exchanges = problem.ladder ? 16.2 * lattices : 0;
+  return exchanges + spins + couplings + states +
+         std::max(4.0 * static_cast<double>(sites(problem)), 1.0 * transfer_bytes);
 }
 template <class Prng = Minstd>
 double bytes_needed(const spin_glass::Problem& problem, CouplingsOf stored) {
@@ -111,6 +115,7 @@ class ResumableSimulation : public StreamSimulation<Layout, Prng, Packing>, publ
     this->put_lattices([&](std::int64_t first, std::span<spin_glass::Spin> part) {
       std::copy_n(state.spins.begin() + first * sites(this->problem_), part.size(), part.begin());
     });
+    if (this->tempering_) this->tempering_->resume(state.exchanges);
     put_streams(half_sweeps, give);
   }
 

@@ -5,11 +5,13 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
 #include "gpu/device_buffer.hpp"
 #include "gpu/timer.hpp"
+#include "spin_glass/engine/replica_exchange.cuh"
 #include "spin_glass/engine/simulation.hpp"
 #include "spin_glass/model/disorder.hpp"
 #include "spin_glass/model/geometry.hpp"
@@ -155,10 +157,6 @@ __global__ void take_spins(const typename Packing::Unit* spins, spin_glass::Spin
   });
 }
 
-/// Sets a bit of a unit that other threads may be setting bits of. A byte has one bit, and nobody else.
-__device__ inline void set_bit(std::uint32_t& unit, int bit) { atomicOr(&unit, 1u << bit); }
-__device__ inline void set_bit(std::uint8_t& unit, int /*bit*/) { unit = 1; }
-
 /// take_spins in the other direction, into spins that are all down.
 template <class Packing, class Layout>
 __global__ void put_spins(typename Packing::Unit* spins, const spin_glass::Spin* canonical, Packing packing,
@@ -192,7 +190,7 @@ class Lattices : public spin_glass::Simulation {
         launch_(launch),
         packing_(packing),
         layout_(layout),
-        thresholds_(spin_glass::thresholds(problem.beta, problem.generator)) {
+        thresholds_(spin_glass::thresholds(problem)) {
     problem_.given_couplings.reset();  // the device has them; nobody else needs them
     CHECK_CUDA(cudaSetDevice(launch.device));
     for (const Colour colour : {spin_glass::red, spin_glass::blue}) {
@@ -200,6 +198,7 @@ class Lattices : public spin_glass::Simulation {
       CHECK_CUDA(cudaMemset(spins_[colour].data(), 0, spins_[colour].bytes()));  // bits of no replica, too
       if (colour == spin_glass::red || stored == CouplingsOf::red_and_blue) make_couplings(colour, problem);
     }
+    if (problem.ladder) tempering_ = std::make_unique<ReplicaExchange<Packing>>(problem_, packing_);
   }
 
   void restart() override {
@@ -211,6 +210,7 @@ class Lattices : public spin_glass::Simulation {
       CHECK_CUDA(cudaGetLastError());
       seed_streams(colour);
     }
+    if (tempering_) tempering_->restart();
     CHECK_CUDA(cudaDeviceSynchronize());
     half_sweeps_done_ = 0;
   }
@@ -219,20 +219,30 @@ class Lattices : public spin_glass::Simulation {
     CHECK_CUDA(cudaSetDevice(launch_.device));
     const std::int64_t end = half_sweeps_done_ + half_sweeps;
     timer_.start();
-    if (half_sweeps > 0) update(half_sweeps);
-    half_sweeps_done_ = end;
+    while (half_sweeps_done_ < end) {
+      const spin_glass::Ladder& ladder = problem_.ladder;
+      const std::int64_t next = ladder ? std::min(end, spin_glass::next_exchange(ladder, half_sweeps_done_)) : end;
+      update(next - half_sweeps_done_);
+      half_sweeps_done_ = next;
+      if (const auto e = spin_glass::exchange_after(ladder, next)) exchange(*e);
+    }
     return timer_.stop();
   }
 
   std::int64_t half_sweeps() const override { return half_sweeps_done_; }
 
   spin_glass::State state() const override {
-    spin_glass::State result{size_, problem_.samples, problem_.replicas, {}};
+    spin_glass::State result{size_, problem_.samples, problem_.replicas, {}, temperatures(problem_), exchanges()};
     result.spins.reserve(problem_.samples * problem_.replicas * sites(problem_));
     take_lattices([&](std::span<const spin_glass::Spin> part) {
       result.spins.insert(result.spins.end(), part.begin(), part.end());
     });
     return result;
+  }
+
+  spin_glass::Exchanges exchanges() const override {
+    CHECK_CUDA(cudaSetDevice(launch_.device));
+    return tempering_ ? tempering_->state() : spin_glass::Exchanges();
   }
 
   spin_glass::Launch launch() const override { return launch_; }
@@ -248,6 +258,18 @@ class Lattices : public spin_glass::Simulation {
       launch_half_sweep(half_sweeps_done_ % 2 == 0 ? spin_glass::red : spin_glass::blue);
       CHECK_CUDA(cudaGetLastError());
     }
+  }
+  /// Counts the unsatisfied bonds of every unit, replica and bit, which are 0 before. An engine whose packing is not
+  /// Bytes has its own.
+  virtual void count_unsatisfied(DeviceBuffer<Sum>& unsatisfied) {
+    if constexpr (Packing::bits == 1)
+      PSFLIP_PLATFORM::count_unsatisfied<<<grid_of_bytes(), setup_threads>>>(packing_, layout_, bytes(),
+                                                                             unsatisfied.data());
+  }
+  /// Lets replicas and the next ones change places, in the samples that masks[unit * replicas + replica] names.
+  virtual void swap_replicas(const Unit* masks) {
+    if constexpr (Packing::bits == 1)
+      PSFLIP_PLATFORM::swap_replicas<<<grid_of_bytes(), setup_threads>>>(packing_, bytes(), masks);
   }
   /// Puts the streams of a colour to their beginning.
   virtual void seed_streams(Colour colour) = 0;
@@ -292,13 +314,31 @@ class Lattices : public spin_glass::Simulation {
   spin_glass::Launch launch_;
   Packing packing_;
   Layout layout_;
-  spin_glass::Thresholds thresholds_;
+  spin_glass::ReplicaThresholds thresholds_;
   // Index: the colour.
   DeviceBuffer<Unit> spins_[2];                              ///< Packing::spin
   DeviceBuffer<Unit> couplings_[2][spin_glass::directions];  ///< Packing::coupling; perhaps none of blue sites
+  std::unique_ptr<ReplicaExchange<Packing>> tempering_;      ///< with a ladder
   std::int64_t half_sweeps_done_ = 0;
 
  private:
+  void exchange(std::int64_t e) {
+    count_unsatisfied(tempering_->unsatisfied());
+    CHECK_CUDA(cudaGetLastError());
+    swap_replicas(tempering_->decide(e));
+    CHECK_CUDA(cudaGetLastError());
+  }
+  dim3 grid_of_bytes() const {
+    constexpr int of_block = setup_threads * sites_of_thread;
+    return {static_cast<unsigned>((packing_.half - 1) / of_block + 1),
+            static_cast<unsigned>(std::min<std::int64_t>(problem_.samples, 65535))};
+  }
+  ByteLattices bytes() {
+    ByteLattices all{{spins_[0].data(), spins_[1].data()}, {}};
+    for (int d = 0; d < spin_glass::directions; ++d) all.couplings[d] = couplings_[spin_glass::red][d].data();
+    return all;
+  }
+
   /// Calls f(first lattice, lattices, room for their spins on the host, and on the device) for one part after the
   /// other.
   template <class F>

@@ -46,6 +46,8 @@ class Simulation {
   virtual std::int64_t half_sweeps() const = 0;
   /// The spins now.
   virtual State state() const = 0;
+  /// State::exchanges alone.
+  virtual Exchanges exchanges() const { return {}; }
 
   /// The launch that is used, with everything filled in that the stage has.
   virtual Launch launch() const = 0;

@@ -84,6 +84,26 @@ std::vector<std::int64_t> overlap_correlations(std::int64_t size, std::span<cons
   return result;
 }
 
+namespace {
+
+/// What a ladder measures besides of the overlap q(x) of two replicas.
+void observe_field(std::int64_t size, std::span<const Spin> a, std::span<const Spin> b,
+                   SampleObservables& observables) {
+  std::vector<Spin> q(a.size());
+  std::vector<std::int64_t> planes(3 * size);
+  for (std::int64_t s = 0; s < std::ssize(q); ++s) {
+    q[s] = static_cast<Spin>(a[s] * b[s]);
+    if (q[s] > 0) continue;
+    ++planes[s % size];
+    ++planes[size + s / size % size];
+    ++planes[2 * size + s / (size * size)];
+  }
+  observables.links.push_back(-energy(size, q, std::vector<Coupling>(3 * q.size(), 1)));
+  observables.planes.insert(observables.planes.end(), planes.begin(), planes.end());
+}
+
+}  // namespace
+
 SampleObservables observe(const State& state, std::int64_t sample, std::span<const Coupling> couplings,
                           bool correlations) {
   SampleObservables result;
@@ -91,12 +111,18 @@ SampleObservables observe(const State& state, std::int64_t sample, std::span<con
     const std::span<const Spin> spins = state.of(sample, a);
     result.energies.push_back(energy(state.size, spins, couplings));
     result.magnetisations.push_back(magnetisation(spins));
-    for (std::int64_t b = a + 1; b < state.replicas; ++b) {
-      const std::span<const Spin> others = state.of(sample, b);
-      result.overlaps.push_back(overlap(spins, others));
-      if (correlations) {
-        const std::vector<std::int64_t> sums = overlap_correlations(state.size, spins, others);
-        result.correlations.insert(result.correlations.end(), sums.begin(), sums.end());
+  }
+  const std::int64_t n = state.temperatures, copies = state.replicas / n;
+  for (std::int64_t a = 0; a < copies; ++a) {
+    for (std::int64_t b = a + 1; b < copies; ++b) {
+      for (std::int64_t t = 0; t < n; ++t) {
+        const std::span<const Spin> spins = state.of(sample, a * n + t), others = state.of(sample, b * n + t);
+        result.overlaps.push_back(overlap(spins, others));
+        if (n > 1) observe_field(state.size, spins, others, result);
+        if (correlations) {
+          const std::vector<std::int64_t> sums = overlap_correlations(state.size, spins, others);
+          result.correlations.insert(result.correlations.end(), sums.begin(), sums.end());
+        }
       }
     }
   }

@@ -27,14 +27,24 @@ constexpr std::int64_t pair_index(std::int64_t replicas, std::int64_t a, std::in
   return a * (2 * replicas - a - 1) / 2 + b - a - 1;
 }
 
+/// Overlaps are those of replicas at the same temperature: of all pairs without a ladder; with n temperatures of the
+/// copies a and b at temperature t, number pair_index(copies, a, b) * n + t.
+constexpr std::int64_t overlaps(std::int64_t replicas, std::int64_t temperatures) {
+  return pairs(replicas / temperatures) * temperatures;
+}
+inline std::int64_t overlaps(const Problem& problem) { return overlaps(problem.replicas, temperatures(problem)); }
+
 /// The observables of one sample.
 struct SampleObservables {
   std::vector<std::int64_t> energies;        ///< [replica]
   std::vector<std::int64_t> magnetisations;  ///< [replica]
-  std::vector<std::int64_t> overlaps;        ///< [pair_index(replicas, a, b)]
-  /// [pair * distances(L) + r]: the sum over all sites x and the three axes e of q(x) q(x + r e), q(x) = s_a(x) s_b(x),
-  /// r = 0 .. L/2; 3 L^3 for r = 0. Empty unless asked for.
+  std::vector<std::int64_t> overlaps;        ///< in the order of overlaps()
+  /// [overlap * distances(L) + r]: the sum over all sites x and the three axes e of q(x) q(x + r e), q(x) = s_a(x)
+  /// s_b(x), r = 0 .. L/2; 3 L^3 for r = 0. Empty unless asked for.
   std::vector<std::int64_t> correlations{};
+  // With a ladder, of each overlap:
+  std::vector<std::int64_t> links{};   ///< the sum over all bonds of q(x) q(x')
+  std::vector<std::int64_t> planes{};  ///< [overlap][axis][L]: the sites of a plane x, y or z = const. with q = -1
   friend bool operator==(const SampleObservables&, const SampleObservables&) = default;
 };
 

@@ -34,6 +34,36 @@ void check_given_couplings(const Problem& problem) {
   }
 }
 
+/// Inverse temperatures that are nearer to each other would make a table of exchanges too long.
+constexpr double least_difference = 1e-6;
+
+void check_ladder(const Problem& problem) {
+  const std::vector<double>& temperatures = problem.ladder.temperatures;
+  const auto refuse = [&](const std::string& what) { throw InvalidInput("--temperatures: " + what); };
+  if (problem.generator == Generator::philox_planes)
+    refuse("--generator is philox-planes: allowed with a ladder are the others");
+  if (temperatures.size() < 2) refuse("one is no ladder: allowed are 2 or more; for one there is --temperature");
+  for (std::size_t t = 0; t < temperatures.size(); ++t) {
+    const double now = temperatures[t];
+    if (!std::isfinite(now) || !(now > 0) || !std::isfinite(1 / now))
+      refuse(text(now) + " is one of them: allowed are numbers > 0 with a finite inverse");
+    if (t > 0 && !(1 / temperatures[t - 1] - 1 / now >= least_difference))
+      refuse(text(now) + " follows " + text(temperatures[t - 1]) +
+             ": they have to rise, and their inverses to differ by " + text(least_difference) + " or more");
+  }
+  const auto n = static_cast<std::int64_t>(temperatures.size());
+  if (problem.replicas % n != 0 || problem.replicas < n || problem.replicas > n * most_copies)
+    throw InvalidInput("--copies: " + std::to_string(problem.replicas) + " replicas are no whole copies of " +
+                       std::to_string(n) + " temperatures: allowed are 1 to " + std::to_string(most_copies) +
+                       " copies");
+  if (problem.replicas > most_ladder_replicas)
+    refuse(std::to_string(n) + " of them in " + std::to_string(problem.replicas / n) + " copies are " +
+           std::to_string(problem.replicas) + " replicas: allowed are " + std::to_string(most_ladder_replicas));
+  if (problem.ladder.exchange_every < 1)
+    throw InvalidInput("--exchange-every is " + std::to_string(problem.ladder.exchange_every) +
+                       ": allowed are 1 sweep or more");
+}
+
 }  // namespace
 
 std::int64_t period(Generator generator) {
@@ -90,6 +120,7 @@ void check(const Problem& problem) {
   if (!(problem.ferromagnetic_fraction >= 0 && problem.ferromagnetic_fraction <= 1)) {
     throw InvalidInput("--ferromagnetic-fraction is " + text(problem.ferromagnetic_fraction) + ": allowed are 0 to 1");
   }
+  if (problem.ladder) check_ladder(problem);
   if (problem.given_couplings) {
     check_given_couplings(problem);
   }
@@ -125,6 +156,13 @@ Thresholds thresholds(double beta, Generator generator) {
     result.of[unsatisfied] =
         static_cast<std::uint32_t>(std::min(std::floor(std::exp(-beta * energy) * values), 0x1p32 - 1));
   }
+  return result;
+}
+
+ReplicaThresholds thresholds(const Problem& problem) {
+  ReplicaThresholds result{};
+  for (std::int64_t replica = 0; replica < most_ladder_replicas; ++replica)
+    result.of[replica] = thresholds(beta_of(problem, replica), problem.generator);
   return result;
 }
 

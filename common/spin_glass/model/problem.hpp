@@ -15,19 +15,21 @@
 /// The generator philox-planes is for many sites of one sample at once, so W has to be 1: every site of every sample
 /// and replica has draws of its own, and 32 of them lie side by side as the bits of words.
 ///
-/// - Words. b is the largest divisor of L up to 32, and m = L / b. In the coordinates x' = x, y' = y - x, z' = x - y +
-/// z
-///   (mod L), bit j of word w belongs to the site with x' = j m + w mod m, y' = w / m mod L, and, if it is red, z' =
-///   2 (w / (m L)). Blue sites, z' odd, count on: z' = 2 ((w - c) / (m L)) + 1, where c = m L^2 / 2 is the number of
-///   red words.
+/// - Words. b is the largest divisor of L up to 32, and m = L / b. In the coordinates x' = x, y' = y - x and
+///   z' = x - y + z (mod L), bit j of word w belongs to the site with x' = j m + w mod m, y' = w / m mod L, and, if it
+///   is red, z' = 2 (w / (m L)). Blue sites, z' odd, count on: z' = 2 ((w - c) / (m L)) + 1, where c = m L^2 / 2 is the
+///   number of red words.
 /// - A draw has 32 bits. P(i, n)[k] is word k of Philox4x32-10 with key = seed and counter = (w, i, sweep, n). Eight
 ///   bits are from planes: bit j of P(replica, 32 sample)[0] on top, of [1], [2], [3], and then of P(replica,
 ///   32 sample + 1)[0] to [3]. Where all eight are 0, and so they are at k sites of the word with lower j, the other 24
 ///   bits are those on top of P(replica / 4, 2^31 + 32 sample + k)[replica mod 4]. Elsewhere nobody needs them.
 /// - A flip that costs energy is accepted if the threshold has a 1 where the draw has its first 1, should that be one
-/// of
-///   the eight bits; else if the other 24 bits are less than those of the threshold. That has the probability
+///   of the eight bits; else if the other 24 bits are less than those of the threshold. That has the probability
 ///   threshold / 2^32, exactly.
+///
+/// With a ladder of n temperatures T_0 < T_1 < ... the replicas are copies of it: replica c n + t is at T_t in copy c.
+/// After every `exchange_every` sweeps some neighbours in temperature may change places (model/exchange.hpp): it is
+/// the spins that go, so that a replica keeps its temperature, its draws and its thresholds.
 #pragma once
 
 #include <array>
@@ -38,6 +40,7 @@
 #include <vector>
 
 #include "app/text.hpp"
+#include "gpu/host_device.hpp"
 
 namespace psflip::spin_glass {
 
@@ -83,9 +86,22 @@ std::int64_t period(Generator generator);
 /// streams cannot leave their engine.
 std::optional<int> stream_words(Generator generator);
 
+/// The temperatures of replica exchange (parallel tempering).
+struct Ladder {
+  std::vector<double> temperatures{};  ///< they rise; two or more, or none: then all replicas have the problem's beta
+  std::int64_t exchange_every = 10;    ///< sweeps, 1 or more
+
+  explicit operator bool() const { return !temperatures.empty(); }
+  friend bool operator==(const Ladder&, const Ladder&) = default;
+};
+
+inline constexpr std::int64_t most_copies = 4;  ///< of a ladder
+inline constexpr std::int64_t most_ladder_replicas =
+    128;  ///< with different temperatures, so that kernels have a table
+
 struct Problem {
   std::int64_t size = 16;                ///< L: even, 4 to largest_size
-  double beta = 1.0;                     ///< inverse temperature: finite, 0 or more
+  double beta = 1.0;                     ///< inverse temperature: finite, 0 or more; a ladder has others instead
   std::int64_t samples = 1;              ///< M, 1 or more
   std::int64_t replicas = 4;             ///< R, 1 or more
   std::int64_t samples_per_stream = 32;  ///< W, 1 or more
@@ -95,6 +111,7 @@ struct Problem {
   double ferromagnetic_fraction = 0.5;  ///< p: the probability of J = +1, 0 to 1
   /// Couplings to use instead of random ones, as sample_couplings() orders them: one element a sample.
   std::shared_ptr<const std::vector<std::vector<Coupling>>> given_couplings{};
+  Ladder ladder{};  ///< replicas = copies * temperatures, if there is one
 };
 
 inline constexpr int smallest_size = 4;  ///< L = 2 doubles its bonds, and checkerboard Metropolis is not ergodic there
@@ -110,6 +127,16 @@ void check(const Problem& problem);
 
 /// L^3, the sites of one lattice.
 inline std::int64_t sites(const Problem& problem) { return problem.size * problem.size * problem.size; }
+/// How many temperatures there are, and how many replicas are at each.
+inline std::int64_t temperatures(const Problem& problem) {
+  return problem.ladder ? static_cast<std::int64_t>(problem.ladder.temperatures.size()) : 1;
+}
+inline std::int64_t copies(const Problem& problem) { return problem.replicas / temperatures(problem); }
+/// The inverse temperature of a replica.
+inline double beta_of(const Problem& problem, std::int64_t replica) {
+  return problem.ladder ? 1 / problem.ladder.temperatures[static_cast<std::size_t>(replica % temperatures(problem))]
+                        : problem.beta;
+}
 /// How many random streams a site has.
 inline std::int64_t groups(const Problem& problem) { return (problem.samples - 1) / problem.samples_per_stream + 1; }
 
@@ -127,5 +154,15 @@ struct Thresholds {
 /// floor(exp(-beta dE) * M), where M is the number of values that the generator's draws can have: 2^31 - 2 for MINSTD,
 /// 2^32 for the others; at most 2^32 - 1.
 Thresholds thresholds(double beta, Generator generator);
+
+/// Those of every replica, as kernels take them.
+struct ReplicaThresholds {
+  Thresholds of[most_ladder_replicas];  ///< without a ladder all are the same
+
+  PSFLIP_HOST_DEVICE constexpr const Thresholds& operator[](std::int64_t replica) const {
+    return of[static_cast<std::uint32_t>(replica) % most_ladder_replicas];
+  }
+};
+ReplicaThresholds thresholds(const Problem& problem);
 
 }  // namespace psflip::spin_glass

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "spin_glass/model/averages.hpp"
+#include "spin_glass/model/ladder_averages.hpp"
 #include "spin_glass/model/problem.hpp"
 
 namespace psflip::spin_glass {
@@ -25,7 +26,7 @@ inline constexpr std::int64_t most_sweeps =
 
 struct Run {
   Problem problem{};
-  std::optional<double> temperature{};        ///< as asked for, or 1 / beta; none for beta = 0
+  std::optional<double> temperature{};        ///< as asked for, or 1 / beta; none for beta = 0 or a ladder
   std::int64_t sweeps = 100;                  ///< 0 to most_sweeps
   std::string measure = "end";                ///< the rule (schedule.hpp)
   std::vector<std::string> coupling_files{};  ///< the given couplings' origin, one a sample
@@ -53,11 +54,15 @@ struct AveragesAt {
 
 /// What came out so far; at the end, of the whole run.
 struct Result {
-  double seconds = 0;              ///< of the device, for all sweeps
-  std::string hash{};              ///< of the last state: 16 hexadecimal digits
-  std::int64_t energy = 0;         ///< at the last measurement, summed over samples and replicas
-  std::int64_t magnetisation = 0;  ///< likewise
-  std::vector<AveragesAt> averages{};
+  double seconds = 0;                  ///< of the device, for all sweeps
+  std::string hash{};                  ///< of the last state: 16 hexadecimal digits
+  std::int64_t energy = 0;             ///< at the last measurement, summed over samples and replicas
+  std::int64_t magnetisation = 0;      ///< likewise
+  std::vector<AveragesAt> averages{};  ///< none with a ladder
+  LadderBins ladder{};                 ///< with one
+
+  /// The sweep of the last measurement; -1: there was none.
+  std::int64_t measured() const { return averages.empty() ? ladder.measured() : averages.back().sweep; }
 };
 
 }  // namespace psflip::spin_glass

@@ -67,6 +67,47 @@ std::string in_words(const std::string& value) { return value; }
   throw InvalidInput(option + " is " + given + ": the run to be resumed has " + saved + "; leave " + option + " out");
 }
 
+/// The temperatures that --temperatures asks for. What is computed is rounded to six decimals: then it is the same on
+/// all machines, and can be given as a list.
+std::vector<double> temperatures_in(const std::string& asked) {
+  const auto refuse = [&](const std::string& why) {
+    throw InvalidInput("--temperatures is " + asked + ": " + why +
+                       "; allowed are LO:HI:N, LO:HI:N:linear, N = 2 to 128, and T,T,...");
+  };
+  const auto parts = [&](char separator) {
+    std::vector<std::string> found(1);
+    for (const char c : asked) {
+      if (c == separator)
+        found.emplace_back();
+      else
+        found.back() += c;
+    }
+    return found;
+  };
+  const auto number = [&](const std::string& text) {
+    const auto value = number_in<double>(text);
+    if (!value || *value <= 0) refuse("\"" + text + "\" is no number > 0");
+    return *value;
+  };
+  std::vector<double> temperatures;
+  const std::vector<std::string> range = parts(':');
+  if (range.size() == 1) {
+    for (const std::string& text : parts(',')) temperatures.push_back(number(text));
+    return temperatures;
+  }
+  const bool linear = range.size() == 4 && range[3] == "linear";
+  if (range.size() != 3 && !linear) refuse("it has " + std::to_string(range.size() - 1) + " colons");
+  const double lowest = number(range[0]), highest = number(range[1]);
+  const auto count = number_in<std::int64_t>(range[2]);
+  if (!count || *count < 2 || *count > most_ladder_replicas) refuse("N is \"" + range[2] + "\"");
+  for (std::int64_t i = 0; i < *count; ++i) {
+    const double share = static_cast<double>(i) / static_cast<double>(*count - 1);
+    const double exact = linear ? lowest + share * (highest - lowest) : lowest * std::pow(highest / lowest, share);
+    temperatures.push_back(std::round(exact * 1e6) / 1e6);
+  }
+  return temperatures;
+}
+
 /// Throws InvalidInput if what was given would make the saved run another one.
 void refuse_another(const Options& given, const Run& saved) {
   const Problem& problem = saved.problem;
@@ -75,6 +116,20 @@ void refuse_another(const Options& given, const Run& saved) {
         if (asked && *asked != had) contradict(option, in_words(*asked), in_words(had));
       },
       given, saved);
+  const auto contradict_ladder = [&](const char* option, const auto& asked, auto had) {
+    if (asked && !problem.ladder) contradict(option, in_words(*asked), "no ladder of temperatures");
+    if (asked && *asked != had) contradict(option, in_words(*asked), in_words(had));
+  };
+  contradict_ladder("--copies", given.copies, copies(problem));
+  contradict_ladder("--exchange-every", given.exchange_every, problem.ladder.exchange_every);
+  if (given.temperatures && (!problem.ladder || temperatures_in(*given.temperatures) != problem.ladder.temperatures)) {
+    contradict("--temperatures", *given.temperatures,
+               problem.ladder ? in_words(problem.ladder.temperatures) : "no ladder of temperatures");
+  }
+  if (problem.ladder && (given.temperature || given.beta)) {
+    contradict(given.beta ? "--beta" : "--temperature", in_words(given.beta ? *given.beta : *given.temperature),
+               "a ladder of temperatures");
+  }
   if (given.temperature && 1 / *given.temperature != problem.beta) {
     contradict("--temperature", in_words(*given.temperature),
                saved.temperature ? in_words(*saved.temperature) : "beta = 0");
@@ -99,6 +154,22 @@ void refuse_another(const Options& given, const Run& saved) {
   if (given.checkpoint && !one_file(*given.checkpoint, given.resume.value())) {
     contradict("--checkpoint", *given.checkpoint, *given.resume + ", which --resume continues");
   }
+}
+
+/// The ladder of a new run, and its replicas.
+void set_ladder(const Options& given, Run& run) {
+  Problem& problem = run.problem;
+  if (!given.temperatures) {
+    for (const auto& [option, value] :
+         {std::pair("--copies", given.copies), {"--exchange-every", given.exchange_every}})
+      if (value) throw InvalidInput(std::string(option) + ": it needs --temperatures");
+    return;
+  }
+  problem.ladder = {temperatures_in(*given.temperatures), given.exchange_every.value_or(Ladder().exchange_every)};
+  problem.replicas = given.copies.value_or(2) * std::ssize(problem.ladder.temperatures);
+  problem.beta = 1 / problem.ladder.temperatures.front();
+  run.temperature.reset();
+  if (!given.measure) run.measure = "every:" + std::to_string(problem.ladder.exchange_every);
 }
 
 /// The temperature of a new run, and beta.
@@ -138,6 +209,16 @@ void declare(CommandLine& line, Options& options) {
       .check(whole_number(1, most_samples_or_replicas));
   text("--replicas", options.replicas, "R", "Copies of each sample, with starts and random numbers of their own (4).")
       .check(whole_number(1, most_samples_or_replicas));
+  text("--temperatures", options.temperatures, "LO:HI:N|T,T,...",
+       "Instead, a ladder of temperatures for replica exchange: N from LO to HI, each the same factor above the one "
+       "before (LO:HI:N:linear: the same difference), rounded to six decimals; or all of them.")
+      .excludes("--temperature")
+      .excludes("--beta")
+      .excludes("--replicas");
+  text("--copies", options.copies, "C", "Independent copies of the ladder, 1 to 4 (2): overlaps are between them.")
+      .check(whole_number(1, most_copies));
+  text("--exchange-every", options.exchange_every, "N", "Sweeps between exchanges (10).")
+      .check(whole_number(1, most_sweeps));
   text("--samples-per-stream", options.samples_per_stream, "W",
        "So many samples share their random numbers; errors are over groups of them (32; 1 for philox-planes).")
       .check(whole_number(1, most_samples_or_replicas));
@@ -180,7 +261,10 @@ Run make_run(const Options& given, const Run* saved) {
   if (saved == nullptr && !given.samples_per_stream)
     problem.samples_per_stream = usual_samples_per_stream(problem.generator);
   problem.ferromagnetic_fraction = given.ferromagnetic_fraction.value_or(problem.ferromagnetic_fraction);
-  if (saved == nullptr) set_temperature(given, run);
+  if (saved == nullptr) {
+    set_temperature(given, run);
+    set_ladder(given, run);
+  }
   run.sweeps = given.sweeps.value_or(run.sweeps);
   replace(given.couplings, run.coupling_files);
   replace(given.outputs.rows, run.outputs.rows);
@@ -202,6 +286,9 @@ Run make_run(const Options& given, const Run* saved) {
     problem.size = *size;
   }
   check(problem);
+  if (run.correlates() && problem.ladder) {
+    throw InvalidInput("--correlations: not with --temperatures");
+  }
   if (run.correlates() && problem.replicas < 2) {
     throw InvalidInput("--correlations: they are of the overlaps between replicas, and --replicas is 1");
   }

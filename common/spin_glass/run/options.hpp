@@ -18,6 +18,9 @@ struct Options {
   std::optional<std::int64_t> size;
   std::optional<double> temperature;
   std::optional<double> beta;
+  std::optional<std::string> temperatures;
+  std::optional<std::int64_t> copies;
+  std::optional<std::int64_t> exchange_every;
   std::optional<std::int64_t> samples;
   std::optional<std::int64_t> replicas;
   std::optional<std::int64_t> samples_per_stream;

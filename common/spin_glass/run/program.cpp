@@ -43,10 +43,12 @@ double bytes_of_all(const Problem& problem) {
 void refuse_large_problem(const Run& run, const Schedule& schedule, double bytes_per_site) {
   const Problem& problem = run.problem;
   const auto of = [](std::int64_t number) { return static_cast<double>(number); };
+  const double bins = problem.ladder ? of(static_cast<std::int64_t>(LadderBins::numbers_of(problem))) : 0;
   const double lattices = of(problem.samples) * of(sites(problem)) * bytes_per_site;
   const double averages = sizeof(AveragesAt) + (run.correlates() ? of(distances(problem.size)) * sizeof(Average) : 0);
   const double needed = lattices + of(problem.samples) * sizeof(double) * 5 +
-                        of(pairs(problem.replicas)) * sizeof(std::int64_t) + of(schedule.count()) * averages;
+                        of(overlaps(problem)) * sizeof(std::int64_t) + bins * sizeof(double) +
+                        (problem.ladder ? 0 : of(schedule.count()) * averages);
   const double there = of(host_memory_bytes());
   if (needed <= there) {
     return;
@@ -157,9 +159,15 @@ void work(const Options& given) {
   files.begin(header, run.problem);
 
   Result result = known.result;
+  if (!saved && run.problem.ladder) result.ladder = LadderBins(run.problem);
   std::unique_ptr<RowJournal> journal;
   if (checkpoint) {
     // What was measured only because it was the end is nothing that a longer run measures.
+    if (const std::int64_t last = result.ladder.measured(); last >= 0 && !schedule.has(last)) {
+      throw InvalidInput("--sweeps is " + std::to_string(run.sweeps) + ": after " + std::to_string(last) +
+                         " the run measured because they were its last, and averages of a ladder cannot forget it; a "
+                         "multiple of what --measure says can be made longer");
+    }
     std::erase_if(result.averages, [&](const AveragesAt& at) { return !schedule.has(at.sweep); });
     journal = read_journal(journal_path(*given.resume), *saved, run.problem, schedule, files);
     checkpoint->restore(*simulation);
@@ -181,7 +189,7 @@ void work(const Options& given) {
     checkpointer->begin(known, std::move(journal), *simulation);
   }
   simulate(*simulation, run, schedule, files, checkpointer.get(), result);
-  files.end(header, result.averages);
+  files.end(header, run.problem, result);
   if (known.json) {
     std::cout << text_of(result_json(header, simulation->remark(), launch.tried, run, result), 2) << '\n';
   } else {

@@ -32,7 +32,7 @@ Json or_null(const std::optional<T>& value) {
 Json problem_json(const Run& run) {
   const Problem& problem = run.problem;
   const bool given = !run.coupling_files.empty();
-  return {
+  Json json = {
       {"size", problem.size},
       {"beta", problem.beta},
       {"temperature", or_null(run.temperature)},
@@ -48,18 +48,28 @@ Json problem_json(const Run& run) {
       {"couplings_hash", run.couplings_hash},
       {"measure", run.measure},
   };
+  if (problem.ladder) {
+    json["beta"] = Json();
+    json["temperatures"] = problem.ladder.temperatures;
+    json["copies"] = copies(problem);
+    json["exchange_every"] = problem.ladder.exchange_every;
+  }
+  return json;
 }
 
-Json averages_json(const std::vector<AveragesAt>& averages) {
-  Json rows = Json::array();
-  for (const AveragesAt& at : averages) {
-    Json& row = rows.emplace_back(Json::object());
-    const std::vector<std::string> columns = average_columns(at);
-    const std::vector<ResultTable::Cell> cells = average_row(at);
-    for (std::size_t i = 0; i < columns.size(); ++i) {
-      row[columns[i]] = as_json(cells[i]);
-    }
+Json row_json(const std::vector<std::string>& columns, const std::vector<ResultTable::Cell>& cells) {
+  Json row = Json::object();
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    row[columns[i]] = as_json(cells[i]);
   }
+  return row;
+}
+
+Json averages_json(const Run& run, const Result& result) {
+  Json rows = Json::array();
+  for (const AveragesAt& at : result.averages) rows.push_back(row_json(average_columns(at), average_row(at)));
+  for (const LadderAverages& row : result.ladder.rows())
+    rows.push_back(row_json(ladder_columns(), ladder_row(row, run.problem.ladder.temperatures)));
   return rows;
 }
 
@@ -94,6 +104,22 @@ void report_averages(std::ostream& out, const std::vector<AveragesAt>& averages)
   out << '\n';
 }
 
+/// The last bin.
+void report_ladder(std::ostream& out, const std::vector<LadderAverages>& rows,
+                   const std::vector<double>& temperatures) {
+  const LadderAverages& last = rows.back();
+  out << "averages over sweeps " << last.first << " to " << last.last << ", "
+      << counted(last.measurements, "measurement") << ", and samples; in brackets: the error of the last digits\n"
+      << std::setw(10) << "T";
+  for (const std::string_view name : ladder_names) out << std::setw(15) << name;
+  for (const LadderAverages& row : rows) {
+    if (row.last != last.last) continue;
+    out << '\n' << std::setw(10) << temperatures[row.t];
+    for (const auto& average : row.averages) out << std::setw(15) << (average ? with_error(*average) : "-");
+  }
+  out << '\n';
+}
+
 }  // namespace
 
 Json header_json(const Run& run, const DeviceReport& device, const Launch& launch) {
@@ -120,7 +146,7 @@ Json result_json(Json object, const std::string& remark, const Tried& tried, con
   object["energy"] = result.energy;
   object["magnetisation_per_site"] = static_cast<double>(result.magnetisation) / spins(run.problem);
   object["energy_per_site"] = static_cast<double>(result.energy) / spins(run.problem);
-  object["averages"] = averages_json(result.averages);
+  object["averages"] = averages_json(run, result);
   return object;
 }
 
@@ -137,7 +163,14 @@ void report(std::ostream& out, const Run& run, const Launch& launch, const Resul
   const Problem& problem = run.problem;
   out << "problem     " << problem.size << " x " << problem.size << " x " << problem.size << " spins, "
       << counted(problem.samples, "sample") << " of " << counted(problem.replicas, "replica") << ", "
-      << counted(run.sweeps, "sweep") << " at beta = " << problem.beta;
+      << counted(run.sweeps, "sweep");
+  if (problem.ladder) {
+    out << ", " << copies(problem) << " at each of " << temperatures(problem) << " temperatures from "
+        << problem.ladder.temperatures.front() << " to " << problem.ladder.temperatures.back() << ", exchanged every "
+        << counted(problem.ladder.exchange_every, "sweep");
+  } else {
+    out << " at beta = " << problem.beta;
+  }
   if (run.temperature) {
     out << " (T = " << *run.temperature << ")";
   }
@@ -162,7 +195,10 @@ void report(std::ostream& out, const Run& run, const Launch& launch, const Resul
       << " per site)\n";
   out << "E           " << result.energy << " (" << static_cast<double>(result.energy) / spins(problem)
       << " per site)\n\n";
-  report_averages(out, result.averages);
+  if (problem.ladder)
+    report_ladder(out, result.ladder.rows(), problem.ladder.temperatures);
+  else
+    report_averages(out, result.averages);
 }
 
 }  // namespace psflip::spin_glass

@@ -25,9 +25,10 @@ void refuse_journal(const std::string& path) {
 
 ResultTable::Cell cell(const std::optional<double>& value) { return value ? *value : ResultTable::Cell(); }
 
-std::vector<std::string> row_columns(std::int64_t replicas) {
+std::vector<std::string> row_columns(const Problem& problem) {
   std::vector<std::string> columns{"sweep", "sample", "replica", "energy", "magnetisation"};
-  for (std::int64_t b = 1; b < replicas; ++b) {
+  if (problem.ladder) columns = {"sweep", "sample", "copy", "temperature", "energy", "magnetisation"};
+  for (std::int64_t b = 1; b < copies(problem); ++b) {
     columns.push_back("overlap_" + std::to_string(b));
   }
   return columns;
@@ -70,12 +71,13 @@ bool RunFiles::writes_standard_output() const {
 }
 
 void RunFiles::begin(const ResultTable::Header& header, const Problem& problem) {
+  temperatures_ = problem.ladder.temperatures;
   std::int64_t sample = 0;
   for (OutputFile& file : couplings_) {
     write_edge_list(file, {problem.size, sample_couplings(problem, sample++)});
   }
   if (rows_) {
-    rows_->write_header(header, row_columns(problem.replicas));
+    rows_->write_header(header, row_columns(problem));
   }
   flush();
 }
@@ -85,11 +87,16 @@ void RunFiles::add(std::int64_t sweep, std::int64_t sample, const SampleObservab
     return;
   }
   const auto replicas = static_cast<std::int64_t>(observables.energies.size());
-  for (std::int64_t a = 0; a < replicas; ++a) {
-    std::vector<ResultTable::Cell> row{sweep, sample, a, observables.energies[a], observables.magnetisations[a]};
-    row.resize(row.size() + replicas - 1);
-    for (std::int64_t b = a + 1; b < replicas; ++b) {
-      row[4 + b] = observables.overlaps[pair_index(replicas, a, b)];
+  const std::int64_t n = temperatures_.empty() ? 1 : std::ssize(temperatures_), copies = replicas / n;
+  for (std::int64_t replica = 0; replica < replicas; ++replica) {
+    const std::int64_t a = replica / n, t = replica % n;
+    std::vector<ResultTable::Cell> row{sweep, sample, a};
+    if (!temperatures_.empty()) row.emplace_back(temperatures_[t]);
+    row.insert(row.end(), {observables.energies[replica], observables.magnetisations[replica]});
+    const auto overlaps = std::ssize(row);
+    row.resize(overlaps + copies - 1);
+    for (std::int64_t b = a + 1; b < copies; ++b) {
+      row[overlaps + b - 1] = observables.overlaps[pair_index(copies, a, b) * n + t];
     }
     rows_->write_row(row);
   }
@@ -101,11 +108,16 @@ void RunFiles::flush() {
   }
 }
 
-void RunFiles::end(const ResultTable::Header& header, const std::vector<AveragesAt>& averages) {
+void RunFiles::end(const ResultTable::Header& header, const Problem& problem, const Result& result) {
+  const std::vector<AveragesAt>& averages = result.averages;
   if (rows_) {
     rows_->write_end();
   }
-  if (averages_) {
+  if (averages_ && problem.ladder) {
+    averages_->write_header(header, ladder_columns());
+    for (const LadderAverages& row : result.ladder.rows()) averages_->write_row(ladder_row(row, temperatures_));
+    averages_->write_end();
+  } else if (averages_) {
     averages_->write_header(header, average_columns(averages.front()));
     for (const AveragesAt& at : averages) {
       averages_->write_row(average_row(at));
@@ -147,6 +159,24 @@ std::vector<std::string> average_columns(const AveragesAt& at) {
 std::vector<ResultTable::Cell> average_row(const AveragesAt& at) {
   std::vector<ResultTable::Cell> row{at.sweep};
   for (const auto& [name, average] : quantities(at)) {
+    row.push_back(average ? average->value : ResultTable::Cell());
+    row.push_back(average ? cell(average->error) : ResultTable::Cell());
+  }
+  return row;
+}
+
+std::vector<std::string> ladder_columns() {
+  std::vector<std::string> columns{"sweep_first", "sweep", "measurements", "temperature"};
+  for (const std::string_view name : ladder_names) {
+    columns.emplace_back(name);
+    columns.push_back(std::string(name) + "_error");
+  }
+  return columns;
+}
+
+std::vector<ResultTable::Cell> ladder_row(const LadderAverages& of, const std::vector<double>& temperatures) {
+  std::vector<ResultTable::Cell> row{of.first, of.last, of.measurements, temperatures[of.t]};
+  for (const std::optional<Average>& average : of.averages) {
     row.push_back(average ? average->value : ResultTable::Cell());
     row.push_back(average ? cell(average->error) : ResultTable::Cell());
   }

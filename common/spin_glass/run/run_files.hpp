@@ -28,14 +28,15 @@ class RunFiles {
   /// What is known before the first sweep.
   void begin(const ResultTable::Header& header, const Problem& problem);
   /// A row for every replica of a sample. overlap_b is the overlap with replica b, in the rows of the replicas before
-  /// b.
+  /// b; with a ladder that with copy b, at the same temperature.
   void add(std::int64_t sweep, std::int64_t sample, const SampleObservables& observables);
   /// Sends to the system what was added: a full disk then ends a run at once, not after its last sweep.
   void flush();
   /// Writes the rest and puts all files in their places.
-  void end(const ResultTable::Header& header, const std::vector<AveragesAt>& averages);
+  void end(const ResultTable::Header& header, const Problem& problem, const Result& result);
 
  private:
+  std::vector<double> temperatures_;  ///< of the ladder
   std::optional<ResultTable> rows_;
   std::optional<ResultTable> averages_;
   std::optional<ResultTable> correlations_;
@@ -49,5 +50,9 @@ std::vector<std::pair<std::string, std::optional<Average>>> quantities(const Ave
 /// there is not, is an empty cell.
 std::vector<std::string> average_columns(const AveragesAt& at);
 std::vector<ResultTable::Cell> average_row(const AveragesAt& at);
+
+/// The same for a ladder: sweep_first, sweep, the measurements between them, temperature; then as above.
+std::vector<std::string> ladder_columns();
+std::vector<ResultTable::Cell> ladder_row(const LadderAverages& row, const std::vector<double>& temperatures);
 
 }  // namespace psflip::spin_glass

@@ -44,10 +44,14 @@ void measure(const Simulation& simulation, const Run& run, std::int64_t sweep, C
   const State state = observed ? State{} : simulation.state();
   Averager averager(problem);
   result.energy = result.magnetisation = 0;
+  if (problem.ladder) result.ladder.begin(sweep, simulation.exchanges());
   for (std::int64_t sample = 0; sample < problem.samples; ++sample) {
     const SampleObservables observables =
         observed ? (*observed)[sample] : observe(state, sample, couplings[sample], run.correlates());
-    averager.add(observables);
+    if (problem.ladder)
+      result.ladder.add(sample, observables);
+    else
+      averager.add(observables);
     for (std::int64_t replica = 0; replica < problem.replicas; ++replica) {
       result.energy += observables.energies[replica];
       result.magnetisation += observables.magnetisations[replica];
@@ -61,7 +65,7 @@ void measure(const Simulation& simulation, const Run& run, std::int64_t sweep, C
   if (checkpointer != nullptr) {
     checkpointer->flush();
   }
-  result.averages.push_back({sweep, averager.averages(), averager.correlations()});
+  if (!problem.ladder) result.averages.push_back({sweep, averager.averages(), averager.correlations()});
 }
 
 std::string hash_of_state(const Simulation& simulation) {
@@ -76,7 +80,7 @@ void simulate(Simulation& simulation, const Run& run, const Schedule& schedule, 
               Checkpointer* checkpointer, Result& result) {
   Couplings couplings(run.problem);
   std::int64_t done = simulation.half_sweeps() / 2;
-  std::int64_t measured = result.averages.empty() ? -1 : result.averages.back().sweep;
+  std::int64_t measured = result.measured();
   Progress progress("sweeps", run.sweeps, done);
   Parts parts;
   while (measured < run.sweeps) {

@@ -44,6 +44,7 @@ testing::AssertionResult same(const State& found, const State& expected) {
       first = first < 0 ? i : first;
     }
   }
+  if (wrong == 0) return testing::AssertionFailure() << "the spins are right, but not what exchanges have done";
   const std::int64_t size = found.size, site = first % (size * size * size), lattice = first / (size * size * size);
   const std::int64_t x = site % size, y = site / size % size, z = site / (size * size);
   return testing::AssertionFailure() << wrong << " of " << found.spins.size()
@@ -132,7 +133,8 @@ std::string first_mistake(const Problem& problem, std::int64_t half_sweep, const
                << (b.coupling * b.spin == then[s] ? ", satisfied\n" : "\n");
         const auto n = (half_sweep - 1) / 2 * problem.replicas + replica;
         text << "  " << satisfied << " satisfied, a flip costs " << 4 * satisfied - 12;
-        if (satisfied > 3) text << ", threshold " << thresholds(problem.beta, problem.generator).of[6 - satisfied];
+        if (satisfied > 3)
+          text << ", threshold " << thresholds(beta_of(problem, replica), problem.generator).of[6 - satisfied];
         text << "; draw number " << n;
         if (const auto draw = draw_of(problem, sample, site, n)) text << " is " << *draw;
         text << (right[s] == then[s] ? ": it stays\n" : ": it flips\n");

@@ -110,6 +110,20 @@ class Refusals(programs.Refusing):
             self.assert_refused("--ferromagnetic-fraction", value, names="--ferromagnetic-fraction")
 
     @of_the_program
+    def test_ladders(self):
+        for value in ("1", "1,1", "1,0.9", "1,1.0000001", "1,x", "1,", "0,1", "-1:2:4", "2:1:4", "1:2", "1:2:1"):
+            self.assert_refused("--temperatures", value, names="--temperatures")
+        for value in ("1:2:4:log", "1:2:4:linear:", "1:2:1000", "1:2:65", "1:2:1e1", "1:inf:3", ""):
+            self.assert_refused("--temperatures", value, names="--temperatures")
+        for option in ("--temperature", "--beta", "--replicas"):
+            self.assert_refused("--temperatures", "1,2", option, 1, names=option)
+        for option, wrong in (("--copies", (0, 5, "x")), ("--exchange-every", (0, -1, 1.5))):
+            self.assert_refused(option, 2, names=f"{option}: it needs --temperatures")
+            for value in wrong:
+                self.assert_refused("--temperatures", "1,2", option, value, names=option)
+        self.assert_refused("--temperatures", "1,2", "--correlations", "c4.csv", names="--correlations")
+
+    @of_the_program
     def test_exhausted_streams(self):
         period = 2**31 - 2
         self.assert_refused("--sweeps", period // 4 + 1, names=period // 4)
@@ -348,6 +362,34 @@ class LongRuns(programs.InFolder):
                 path.unlink()
 
     @of_the_program
+    @of_the_program
+    def test_killed_on_a_ladder(self):
+        """Sums of a bin, walkers and accepted exchanges go on; so does a run that is made longer."""
+        random.seed(2)
+        ladder = ["--temperatures", "0.8:1.7:4", "--exchange-every", 3, "--copies", 3]
+        shape = ["--size", 4, "--samples", 7, "--samples-per-stream", 3, *ladder, "--measure", "every:5"]
+        outputs = ["--output", "states.csv", "--averages", "averages.csv"]
+        expected, answer = self.uninterrupted(*shape, "--sweeps", 900, *outputs)
+        self.assertGreater(answer["averages"][-1]["round_trips"], 0)
+        arguments, kills = [*shape, "--sweeps", 600, *outputs, "--json"], 0
+        arguments += ["--checkpoint", "c", "--checkpoint-every", 7]
+        while True:
+            code, out, err = self.interrupt(*arguments, within=0.05 + 0.02 * kills)
+            self.assertIn(code, (0, -signal.SIGKILL), err)
+            if code == 0 and kills > 3:
+                break
+            kills += 1
+            arguments = ["--resume", "c"] if (self.folder / "c").exists() else arguments
+        out = self.succeed("--resume", "c", "--sweeps", 900)
+        self.assertEqual(self.without_seconds(out), answer)
+        self.assertEqual({name: data for name, data in self.files().items() if name.endswith(".csv")}, expected)
+        for wrong in (["--temperatures", "0.8:1.7:5"], ["--copies", 2], ["--exchange-every", 4], ["--beta", 1]):
+            self.refused("--resume", "c", *wrong, names=wrong[0])
+        (self.folder / "c.rows").unlink()
+        (self.folder / "c").unlink()
+        self.succeed(*shape, "--sweeps", 12, "--checkpoint", "c")
+        self.refused("--resume", "c", "--sweeps", 20, names="--sweeps is 20: after 12 the run measured")
+
     def test_signals_end_it_well(self):
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             code, out, err = self.interrupt(
@@ -806,6 +848,48 @@ class Runs(programs.Printing):
             answer = result("--size", 8, "--sweeps", 4, *launch)
             self.assertEqual(answer["hash"], "450cfbd6984c93fe", launch)
             self.assertEqual(answer["launch"][launch[0][2:].replace("-", "_")], launch[1])
+
+    def test_a_ladder(self):
+        """The same bits in every stage; temperatures as a range are those of the list; averages are those of the rows."""
+        shape = ["--size", 4, "--samples", 40, "--samples-per-stream", 8, "--sweeps", 96, "--exchange-every", 4]
+        rows, averages = self.folder / "rows.csv", self.folder / "averages.csv"
+        files = ["--output", rows, "--averages", averages]
+        answer = result(*shape, "--temperatures", "0.9:2:4", *files)
+        self.assertEqual(answer["hash"], "3525f1dd44b5f73d")
+        listed = result(*shape, "--temperatures", "0.9,1.17446,1.532619,2", "--copies", 2)
+        self.assertEqual(listed["hash"], answer["hash"])
+        problem = answer["problem"]
+        self.assertEqual(problem["temperatures"], [0.9, 1.17446, 1.532619, 2])
+        self.assertEqual((problem["copies"], problem["exchange_every"], problem["replicas"]), (2, 4, 8))
+        self.assertEqual((problem["beta"], problem["temperature"], problem["measure"]), (None, None, "every:4"))
+
+        of_last_bin = [row for row in read_csv(rows)[1] if int(row["sweep"]) > 64]
+        found = [row for row in read_csv(averages)[1] if int(row["sweep"]) == 96]
+        self.assertEqual([float(row["temperature"]) for row in found], problem["temperatures"])
+        for row in found:
+            here = [one for one in of_last_bin if float(one["temperature"]) == float(row["temperature"])]
+            self.assertEqual((row["sweep_first"], row["measurements"], len(here)), ("68", "8", 8 * 40 * 2))
+            energies = [float(one["energy"]) / 64 for one in here]
+            overlaps = [float(one["overlap_1"]) / 64 for one in here if one["overlap_1"]]
+            self.assertEqual(len(overlaps), 8 * 40)
+            self.assertAlmostEqual(float(row["e"]), sum(energies) / len(energies), 12)
+            second, fourth = (sum(q**k for q in overlaps) / len(overlaps) for k in (2, 4))
+            self.assertAlmostEqual(float(row["q2"]), second, 12)
+            self.assertAlmostEqual(float(row["binder"]), (3 - fourth / second**2) / 2, 12)
+            # xi from chi, k and the relation between them
+            waves = 2 * math.sin(math.pi / 4) * 4 * float(row["xi_l"])
+            self.assertAlmostEqual(waves**2, float(row["chi_sg"]) / float(row["chi_k"]) - 1, 9)
+            product = 0
+            for sample in range(40):
+                of = [
+                    [float(o["energy"]) / 64 for o in here if o["sample"] == str(sample) and o["copy"] == c]
+                    for c in "01"
+                ]
+                product += sum(of[0]) / 8 * sum(of[1]) / 8 / 40
+            c = 64 / float(row["temperature"]) ** 2 * (sum(e * e for e in energies) / len(energies) - product)
+            self.assertAlmostEqual(float(row["c"]), c, 9)
+        self.assertEqual([row["acceptance"] == "" for row in found], [False, False, False, True])
+        self.assertTrue(all(0.2 < float(row["acceptance"]) < 0.95 for row in found[:-1]))
 
     def test_json_says_the_whole_problem(self):
         answer = result(

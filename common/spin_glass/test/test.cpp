@@ -313,13 +313,14 @@ TEST_P(Engine, ObservesAsTheHostDoes) {
     return;
   }
   for (const std::int64_t size : {4, 6, 8, 10}) {
-    for (const auto& [samples, replicas] : {std::pair{1, 1}, {3, 2}, {33, 4}, {65, 5}}) {
+    for (const auto& [samples, replicas] : {std::pair{1, 1}, {3, 2}, {33, 4}, {65, 5}, {2, 6}}) {
       if (samples == 65 && size > 6) {
         continue;  // three words and ten pairs of replicas are counted as at other sizes, only longer
       }
       Problem problem = small_problem(size);
       problem.samples = samples;
       problem.replicas = replicas;
+      if (replicas == 6) problem.ladder = {{1.0, 2.0}, 5};  // three copies
       std::vector<State> states;
       std::vector<std::vector<SampleObservables>> expected;  // of each state, without correlations and with them
       const auto reference = reference::make_simulation(problem, {});
@@ -592,6 +593,48 @@ TEST_P(EngineAgainstReference, AgreesForManySystemsOfWordsOfSites) {
     }
     expect_reference_bits(problem, launches, few_);
   }
+}
+
+/// Exchanges after odd and even numbers of sweeps, both parities, in words with bits of no sample.
+TEST_P(EngineAgainstReference, AgreesForALadderOfTemperatures) {
+  for (const Generator generator : {Generator::minstd, Generator::philox}) {
+    if (!promises(generator, GetParam())) continue;
+    for (const std::int64_t size : {4, 6}) {
+      Problem problem = small_problem(size);
+      problem.generator = generator;
+      problem.ladder = {{0.9, 1.2, 1.6, 2.2}, size / 2 - 1};
+      problem.replicas = 8;
+      problem.samples = 70;
+      problem.samples_per_stream = 64;
+      expect_reference_bits(problem, size == 4 ? launches_for(problem) : indexings_for(problem), {3, 1, 1, 9});
+    }
+    Problem problem = small_problem(4);  // copies that share elements, words of 128 samples
+    problem.generator = generator;
+    problem.ladder = {{0.5, 0.8, 1.0, 1.1, 1.3}, 1};
+    problem.samples_per_stream = 128;
+    for (const std::int64_t copies : {3, 4}) {
+      problem.replicas = copies * 5;
+      expect_reference_bits(problem, indexings_for(problem), {2, 2, 8});
+    }
+  }
+}
+
+TEST_P(Engine, GoesOnWithALadder) {
+  Problem problem = small_problem(4);
+  problem.ladder = {{0.9, 1.2, 1.6}, 1};
+  problem.replicas = 6;
+  problem.samples = 40;
+  const auto reference = reference::make_simulation(problem, {});
+  reference->advance(13);
+  const auto simulation = make(problem, {});
+  resume(*simulation, 13, reference->state(), streams(*reference));
+  EXPECT_TRUE(same(simulation->state(), reference->state()));
+  EXPECT_GT(std::ranges::count_if(reference->exchanges().accepted, [](auto many) { return many > 1; }), 0);
+  simulation->advance(7);
+  reference->advance(7);
+  EXPECT_TRUE(same(simulation->state(), reference->state()));
+  simulation->restart();
+  EXPECT_TRUE(simulation->exchanges() == make(problem, {})->exchanges());
 }
 
 /// A draw that equals its threshold does not flip the spin. That never happens by chance; so the temperature is the one

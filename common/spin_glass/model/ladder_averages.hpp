@@ -1,0 +1,88 @@
+/// Averages of a run with a ladder of temperatures: over time first, in bins that double, then over samples.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "spin_glass/model/averages.hpp"
+#include "spin_glass/model/observables.hpp"
+#include "spin_glass/model/problem.hpp"
+#include "spin_glass/model/state.hpp"
+
+namespace psflip::spin_glass {
+
+/// What is averaged at each temperature. <> is the mean over the measurements of a bin and over copies, [] that over
+/// samples; N = L^3, b the inverse temperature.
+///   e            [<e>], the energy per site
+///   c            the specific heat b^2 N ([<e^2>] - [<e>^2]), where the square is <e> of one copy times that of
+///   another:
+///                else it would be too large in short bins. With one copy it is its own.
+///   abs_q, q2, q4  [<|q|>], [<q^2>], [<q^4>], q the overlap per site of two copies
+///   binder       (3 - [<q^4>] / [<q^2>]^2) / 2
+///   chi_sg       the spin-glass susceptibility N [<q^2>]
+///   q_link       [<q_l>], the mean of q(x) q(x') over all bonds
+///   chi_k        N [<|q(k)|^2>], q(k) = sum q(x) exp(i k x) / N with the least k > 0, 2 pi / L, along each axis
+///   xi_l         the correlation length in units of L: sqrt(chi_sg / chi_k - 1) / (2 sin(pi / L)) / L
+///   acceptance   of the exchanges with the next warmer temperature that were offered in the bin
+///   round_trips  from the coldest to the warmest temperature and back, that walkers have finished in the bin, per
+///                walker: a number of the ladder, the same at each temperature
+inline constexpr std::array<std::string_view, 12> ladder_names = {
+    "e", "c", "abs_q", "q2", "q4", "binder", "chi_sg", "q_link", "chi_k", "xi_l", "acceptance", "round_trips"};
+
+/// The averages of one bin at one temperature, in the order of ladder_names; their errors are by the jackknife over
+/// groups. Without overlaps, or without offers, there are none.
+struct LadderAverages {
+  std::int64_t first, last;  ///< sweeps after which the bin measured first and last
+  std::int64_t measurements;
+  std::int64_t t;
+  std::array<std::optional<Average>, ladder_names.size()> averages;
+};
+
+/// Collects them. A bin has the measurements after 2^(k-1) + 1 to 2^k sweeps, the first those after none: whoever sees
+/// the last bins agree has seen equilibrium, if anything that is measured tells it.
+class LadderBins {
+ public:
+  LadderBins() = default;
+  explicit LadderBins(const Problem& problem);
+
+  /// A measurement begins, with what exchanges have done until now. If it belongs to the next bin, one is finished.
+  void begin(std::int64_t sweep, const Exchanges& exchanges);
+  /// Samples come in their order.
+  void add(std::int64_t sample, const SampleObservables& observables);
+  /// All bins, the last one perhaps not yet full.
+  std::vector<LadderAverages> rows() const;
+
+  /// The bins that are finished, and the numbers that the present one consists of: for a checkpoint.
+  const std::vector<LadderAverages>& finished() const { return finished_; }
+  std::span<const double> numbers() const { return numbers_; }
+  /// How many of those a problem has.
+  static std::size_t numbers_of(const Problem& problem);
+  /// Goes on from there. Throws InvalidInput if these cannot be the numbers of a bin.
+  void resume(std::vector<LadderAverages> finished, std::vector<double> numbers);
+  /// The sweep of the last measurement; -1: there was none.
+  std::int64_t measured() const { return numbers_.empty() ? -1 : static_cast<std::int64_t>(numbers_[last]); }
+
+ private:
+  // numbers_: these, then the sums: [sample][replica] of e, [sample][t] of what Sum says, each a mean over copies
+  // or their pairs; then, now and at the end of the bin before, [sample][t] accepted exchanges of all copies, and
+  // [sample] round trips. All but the sums are whole.
+  enum Number { first, last, measurements, before, of_head };  ///< before: the sweep at which the bin before ended
+  enum Sum { e2, abs_q, q2, q4, link, wave, sums_of_temperature };
+
+  double* sums(std::int64_t sample) { return numbers_.data() + of_head + sample * of_sample(); }
+  const double* sums(std::int64_t sample) const { return numbers_.data() + of_head + sample * of_sample(); }
+  std::int64_t of_sample() const { return replicas_ + sums_of_temperature * n_ + 2 * (n_ + 1); }
+  std::vector<LadderAverages> averages() const;
+
+  std::int64_t size_ = 0, sites_ = 0, samples_ = 0, samples_per_stream_ = 1, replicas_ = 0, n_ = 1, copies_ = 0;
+  std::int64_t exchange_every_ = 1;
+  std::vector<double> betas_, cosines_, sines_;  ///< of k x
+  std::vector<LadderAverages> finished_;
+  std::vector<double> numbers_;
+};
+
+}  // namespace psflip::spin_glass
