@@ -85,7 +85,7 @@ std::vector<Launch> possible_launches(const Problem& problem, const Launch& wish
   std::vector<Launch> launches;
   if (problem.generator == Generator::philox_planes) {  // its draws are for words of sites, and there is no choice
     for (const int together : {4, 2, 1})
-      if (problem.replicas % together == 0)
+      if (problem.replicas % together == 0 && problem.replicas / together <= 65535)
         launches.push_back({.device = wish.device, .kernel = Kernel::synchronous, .replicas_together = together});
     return launches;
   }
