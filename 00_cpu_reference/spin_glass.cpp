@@ -20,6 +20,7 @@
 #include "00_cpu_reference/mt19937_history.hpp"
 #include "00_cpu_reference/parisi_rapuano.hpp"
 #include "00_cpu_reference/philox.hpp"
+#include "00_cpu_reference/philox_planes.hpp"
 #include "app/host.hpp"
 #include "app/invalid_input.hpp"
 #include "random/streams.hpp"
@@ -37,8 +38,8 @@ using namespace spin_glass;
 struct MinstdStream {
   static constexpr int words = 1;
   std::minstd_rand0 engine;
-  MinstdStream(std::uint64_t seed, std::int64_t group, std::int64_t site)
-      : engine(static_cast<std::uint32_t>(1 + stream_seed(seed, group, site) % 0x7ffffffe)) {}
+  MinstdStream(const Problem& problem, std::int64_t group, std::int64_t site)
+      : engine(static_cast<std::uint32_t>(1 + stream_seed(problem.seed, group, site) % 0x7ffffffe)) {}
   std::uint32_t draw(std::int64_t) { return static_cast<std::uint32_t>(engine()) - 1; }  // 0 .. 2^31 - 3
   std::array<std::uint32_t, 1> history() const {
     std::minstd_rand0 copy = engine;  // an engine shows its state only as text, but its next number is 16807 times that
@@ -51,8 +52,8 @@ struct MinstdStream {
 struct Mt19937Stream {
   static constexpr int words = 624;
   std::mt19937 engine;
-  Mt19937Stream(std::uint64_t seed, std::int64_t group, std::int64_t site)
-      : engine(static_cast<std::uint32_t>(stream_seed(seed, group, site))) {}
+  Mt19937Stream(const Problem& problem, std::int64_t group, std::int64_t site)
+      : engine(static_cast<std::uint32_t>(stream_seed(problem.seed, group, site))) {}
   std::uint32_t draw(std::int64_t) { return static_cast<std::uint32_t>(engine()); }
   std::vector<std::uint32_t> history() const { return history_of(engine); }
   void set_history(const std::vector<std::uint32_t>& state) { engine = with_history(state); }
@@ -61,8 +62,8 @@ struct Mt19937Stream {
 struct ParisiRapuanoStream {
   static constexpr int words = 61;
   ParisiRapuano engine;
-  ParisiRapuanoStream(std::uint64_t seed, std::int64_t group, std::int64_t site)
-      : engine(ParisiRapuano::seeded(stream_seed(seed, group, site))) {}
+  ParisiRapuanoStream(const Problem& problem, std::int64_t group, std::int64_t site)
+      : engine(ParisiRapuano::seeded(stream_seed(problem.seed, group, site))) {}
   std::uint32_t draw(std::int64_t) { return engine(); }
   const std::deque<std::uint32_t>& history() const { return engine.history(); }
   void set_history(const std::vector<std::uint32_t>& state) {
@@ -74,8 +75,8 @@ struct PhiloxStream {  // no state: key = seed, counter = (site, group, n / 4, 0
   static constexpr int words = 0;
   std::uint64_t seed;
   std::uint32_t group, site;
-  PhiloxStream(std::uint64_t seed_, std::int64_t group_, std::int64_t site_)
-      : seed(seed_), group(static_cast<std::uint32_t>(group_)), site(static_cast<std::uint32_t>(site_)) {}
+  PhiloxStream(const Problem& problem, std::int64_t group_, std::int64_t site_)
+      : seed(problem.seed), group(static_cast<std::uint32_t>(group_)), site(static_cast<std::uint32_t>(site_)) {}
   std::uint32_t draw(std::int64_t n) const {
     const std::array key{static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32)};
     return philox4x32_10({site, group, static_cast<std::uint32_t>(n / 4), 0}, key)[n % 4];
@@ -83,6 +84,31 @@ struct PhiloxStream {  // no state: key = seed, counter = (site, group, n / 4, 0
   std::array<std::uint32_t, 0> history() const { return {}; }
   void set_history(const std::vector<std::uint32_t>&) {}
 };
+
+struct PhiloxPlanesStream {  // no state; a group is a sample
+  static constexpr int words = 0;
+  PhiloxPlanes draws;
+  PlanePlace place;
+  std::int64_t replicas;
+  PhiloxPlanesStream(const Problem& problem, std::int64_t group, std::int64_t site)
+      : draws{problem.seed, static_cast<std::uint32_t>(group)},
+        place(plane_place(problem.size, site)),
+        replicas(problem.replicas) {}
+  std::uint32_t draw(std::int64_t n) const {
+    return draws.draw(place, static_cast<std::uint32_t>(n % replicas), static_cast<std::uint32_t>(n / replicas));
+  }
+  static bool accepts(std::uint32_t draw, std::uint32_t threshold) { return PhiloxPlanes::accepts(draw, threshold); }
+  std::array<std::uint32_t, 0> history() const { return {}; }
+  void set_history(const std::vector<std::uint32_t>&) {}
+};
+
+template <class Stream>
+bool accepts(const Stream&, std::uint32_t draw, std::uint32_t threshold) {
+  if constexpr (requires { Stream::accepts(draw, threshold); })
+    return Stream::accepts(draw, threshold);
+  else
+    return draw < threshold;
+}
 
 // ---- The model
 
@@ -108,7 +134,7 @@ class SpinGlass : public Simulation, public Resumable {
     streams_.clear();
     for (std::int64_t group = 0; group < groups(problem_); ++group) {
       for (std::int64_t site = 0; site < sites(problem_); ++site) {
-        streams_.emplace_back(problem_.seed, group, site);
+        streams_.emplace_back(problem_, group, site);
       }
     }
     walkers_ = first_walkers(problem_);
@@ -220,7 +246,7 @@ class SpinGlass : public Simulation, public Resumable {
                           coupling[3 * site + 2] * spin[above] + coupling[3 * below + 2] * spin[below];
         const int energy_of_a_flip = 2 * spin[site] * field;  // -12, -8, ..., 12
         const int unsatisfied = (12 - energy_of_a_flip) / 4;
-        if (energy_of_a_flip <= 0 || draw < thresholds_[replica].of[unsatisfied]) {
+        if (energy_of_a_flip <= 0 || accepts(stream, draw, thresholds_[replica].of[unsatisfied])) {
           spin[site] = static_cast<Spin>(-spin[site]);
         }
       }
@@ -292,10 +318,12 @@ std::unique_ptr<Simulation> make_simulation(const Problem& problem, const Launch
       return make<ParisiRapuanoStream>(problem);
     case Generator::philox:
       return make<PhiloxStream>(problem);
+    case Generator::philox_planes:
+      return make<PhiloxPlanesStream>(problem);
     default:
       throw InvalidInput("--generator is " + std::string(name(problem.generator)) +
-                         ": stage 00 has minstd, parisi-rapuano, mt19937 and philox; cuRAND's are in stage 06, on a "
-                         "GPU");
+                         ": stage 00 has minstd, parisi-rapuano, mt19937, philox and philox-planes; cuRAND's are in "
+                         "stage 06, on a GPU");
   }
 }
 

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <functional>
@@ -15,11 +16,13 @@
 #include <random>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "00_cpu_reference/mt19937_history.hpp"
 #include "00_cpu_reference/parisi_rapuano.hpp"
 #include "00_cpu_reference/philox.hpp"
+#include "00_cpu_reference/philox_planes.hpp"
 #include "random/streams.hpp"
 #include "spin_glass/engine/simulation.hpp"
 #include "spin_glass/test/engine_test.hpp"
@@ -107,6 +110,84 @@ TEST(Philox, GivesTheVectorsOfItsAuthors) {
               ElementsAre(0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd));
   EXPECT_THAT(philox4x32_10({0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344}, {0xa4093822, 0x299f31d0}),
               ElementsAre(0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1));
+}
+
+// ---- Draws for words of sites
+
+using reference::PhiloxPlanes;
+
+/// (x - N p)^2 / (N p (1 - p)) of x draws of N that accept, summed over thresholds with few bits and with many, and how
+/// many of these there are. Draws are of all bits of some words.
+template <class Accepts>
+std::pair<double, int> chi_squared_of_acceptance(Accepts accepts) {
+  const std::vector<std::uint32_t> thresholds = {
+      1U << 31,   1U << 30,   3U << 28,   1U << 26,   1U << 24,   1U << 23,   3U << 21,   1U << 20,   0xffffffff,
+      0x7fffffff, 0x55555555, 0xaaaaaaab, 0x06bead5f, 0x01ffffff, 0x00ffffff, 0x00d6a3c7, 0x007ffffe, 0x002d7f03};
+  std::vector<double> accepting(thresholds.size());
+  double all = 0;
+  const PhiloxPlanes draws{.seed = 42, .sample = 3};
+  for (std::uint32_t word = 0; word < 4096; ++word) {
+    for (int bit = 0; bit < 32; ++bit, ++all) {
+      const std::uint32_t draw = draws.draw({word, bit}, word % 5, 7);
+      for (std::size_t i = 0; i < thresholds.size(); ++i) accepting[i] += accepts(draw, thresholds[i]);
+    }
+  }
+  double sum = 0;
+  for (std::size_t i = 0; i < thresholds.size(); ++i) {
+    const double p = std::ldexp(thresholds[i], -32), expected = all * p;
+    sum += (accepting[i] - expected) * (accepting[i] - expected) / (expected * (1 - p) + 1e-3);
+  }
+  return {sum, static_cast<int>(thresholds.size())};
+}
+
+TEST(PhiloxPlanes, AcceptWithTheProbabilityOfTheThreshold) {
+  const auto [right, degrees] = chi_squared_of_acceptance(PhiloxPlanes::accepts);
+  // They share their draws, so this is not quite the chi-squared of so many numbers; it is far below the mistakes.
+  const double limit = 3 * degrees;
+  EXPECT_LT(right, limit);
+  const auto wrong = [&](auto accepts) { return chi_squared_of_acceptance(accepts).first; };
+  EXPECT_GT(wrong([](std::uint32_t draw, std::uint32_t threshold) {  // without the other 24 bits
+              return draw >> 24 != 0 && PhiloxPlanes::accepts(draw, threshold);
+            }),
+            10 * limit);
+  EXPECT_GT(wrong([](std::uint32_t draw, std::uint32_t threshold) {  // one bit too far
+              return draw >> 24 != 0 ? threshold << std::countl_zero(draw) >> 30 & 1 : draw < (threshold & 0xffffff);
+            }),
+            10 * limit);
+  EXPECT_GT(wrong([](std::uint32_t draw, std::uint32_t threshold) {  // all that have no 1 in the planes
+              return draw >> 24 == 0 || PhiloxPlanes::accepts(draw, threshold);
+            }),
+            10 * limit);
+}
+
+/// Sites of a word, words, replicas, samples, sweeps and seeds say nothing about each other, in the planes nor beyond.
+TEST(PhiloxPlanes, HaveDrawsThatAreIndependent) {
+  const auto draw = [](std::uint64_t seed, std::uint32_t sample, std::uint32_t word, int bit, std::uint32_t replica,
+                       std::uint32_t sweep) {
+    return PhiloxPlanes{seed, sample}.draw({word, bit}, replica, sweep);
+  };
+  const auto agreeing_bits = [&](auto other) {  // of the eight
+    double agreeing = 0;
+    for (std::uint32_t i = 0; i < 4096; ++i) agreeing += std::popcount(~(draw(1, 2, i, 3, 4, 5) ^ other(i)) >> 24);
+    return (agreeing - 4 * 4096) / std::sqrt(2 * 4096);  // in standard deviations
+  };
+  EXPECT_LT(std::abs(agreeing_bits([&](std::uint32_t i) { return draw(2, 2, i, 3, 4, 5); })), 4) << "seeds";
+  EXPECT_LT(std::abs(agreeing_bits([&](std::uint32_t i) { return draw(1, 3, i, 3, 4, 5); })), 4) << "samples";
+  EXPECT_LT(std::abs(agreeing_bits([&](std::uint32_t i) { return draw(1, 2, i + 1, 3, 4, 5); })), 4) << "words";
+  EXPECT_LT(std::abs(agreeing_bits([&](std::uint32_t i) { return draw(1, 2, i, 4, 4, 5); })), 4) << "bits";
+  EXPECT_LT(std::abs(agreeing_bits([&](std::uint32_t i) { return draw(1, 2, i, 3, 5, 5); })), 4) << "replicas";
+  EXPECT_LT(std::abs(agreeing_bits([&](std::uint32_t i) { return draw(1, 2, i, 3, 4, 6); })), 4) << "sweeps";
+
+  std::vector<std::uint32_t> tails;
+  for (std::uint32_t word = 0; word < 512; ++word)
+    for (std::uint32_t sample : {0U, 1U})
+      for (std::uint32_t replica : {0U, 1U, 4U})
+        for (int bit = 0; bit < 32; ++bit)
+          if (const std::uint32_t found = draw(1, sample, word, bit, replica, 5); found >> 24 == 0)
+            tails.push_back(found);
+  EXPECT_NEAR(static_cast<double>(tails.size()), 384, 5 * std::sqrt(384));  // one of 256
+  std::ranges::sort(tails);
+  EXPECT_EQ(std::ranges::adjacent_find(tails), tails.end()) << "two sites share their other 24 bits";
 }
 
 TEST(StandardEngines, GiveTheKnownWords) {
@@ -200,6 +281,50 @@ std::uint32_t draw_number(std::int64_t n, const Problem& problem, std::int64_t g
   return reference::philox4x32_10(
       {static_cast<std::uint32_t>(site), static_cast<std::uint32_t>(group), static_cast<std::uint32_t>(n / 4), 0},
       {static_cast<std::uint32_t>(problem.seed), static_cast<std::uint32_t>(problem.seed >> 32)})[n % 4];
+}
+
+/// The same of philox-planes: the draws of all bits of a word.
+std::vector<std::uint32_t> draws_of_word(const Problem& problem, std::uint32_t word, std::uint32_t sample,
+                                         std::uint32_t replica, std::uint32_t sweep) {
+  const auto p = [&](std::uint32_t i, std::uint32_t n) {
+    return reference::philox4x32_10({word, i, sweep, n}, {static_cast<std::uint32_t>(problem.seed),
+                                                          static_cast<std::uint32_t>(problem.seed >> 32)});
+  };
+  std::vector<std::uint32_t> draws(32);
+  for (std::uint32_t n = 0; n < 8; ++n) {
+    const std::uint32_t plane = p(replica, 32 * sample + n / 4)[n % 4];
+    for (std::size_t bit = 0; bit < 32; ++bit) draws[bit] |= (plane >> bit & 1) << (31 - n);
+  }
+  std::uint32_t zeros = 0;
+  for (std::uint32_t& draw : draws)
+    if (draw == 0) draw = p(replica / 4, 0x80000000 + 32 * sample + zeros++)[replica % 4] >> 8;
+  return draws;
+}
+
+/// [site]: its word and its bit.
+std::vector<std::pair<std::uint32_t, std::size_t>> words_of_sites(std::int64_t size) {
+  std::int64_t bits = 1;
+  for (std::int64_t b = 1; b <= 32; ++b)
+    if (size % b == 0) bits = b;
+  const std::int64_t m = size / bits, reds = m * size * size / 2;
+  std::vector<std::pair<std::uint32_t, std::size_t>> words(static_cast<std::size_t>(size * size * size));
+  for (std::int64_t w = 0; w < 2 * reds; ++w) {
+    const std::int64_t of_colour = w % reds, sliced_z = 2 * (of_colour / (m * size)) + w / reds;
+    for (std::int64_t bit = 0; bit < bits; ++bit) {
+      const std::int64_t x = bit * m + of_colour % m, y = (of_colour / m + x) % size,
+                         z = (sliced_z - x + y + size) % size;
+      words[static_cast<std::size_t>(x + size * (y + size * z))] = {static_cast<std::uint32_t>(w),
+                                                                    static_cast<std::size_t>(bit)};
+    }
+  }
+  return words;
+}
+
+/// Whether a draw of philox-planes accepts: the threshold in binary is 0.b0 b1 b2 ... of 2^32.
+bool accepted_in_planes(std::uint32_t draw, std::uint32_t threshold) {
+  for (int n = 0; n < 8; ++n)
+    if (draw >> (31 - n) & 1) return threshold >> (31 - n) & 1;
+  return draw < threshold % (1 << 24);
 }
 
 class ByDefinition {
@@ -332,12 +457,19 @@ class ByDefinition {
     if (cost <= 0) {
       return -old;
     }
-    const std::int64_t group = sample / problem_.samples_per_stream;
-    const std::uint32_t draw =
-        draw_number(sweep * problem_.replicas + replica, problem_, group, static_cast<std::int64_t>(number(site)));
     const double beta = problem_.ladder ? 1 / problem_.ladder.temperatures[replica % temperatures()] : problem_.beta;
     const double values = problem_.generator == Generator::minstd ? 2147483646.0 : 4294967296.0;
     const double threshold = std::min(std::floor(std::exp(-beta * cost) * values), 4294967295.0);
+    if (problem_.generator == Generator::philox_planes) {
+      const auto [word, bit] = words_of_sites(problem_.size)[number(site)];
+      const std::uint32_t draw =
+          draws_of_word(problem_, word, static_cast<std::uint32_t>(sample), static_cast<std::uint32_t>(replica),
+                        static_cast<std::uint32_t>(sweep))[bit];
+      return accepted_in_planes(draw, static_cast<std::uint32_t>(threshold)) ? -old : old;
+    }
+    const std::int64_t group = sample / problem_.samples_per_stream;
+    const std::uint32_t draw =
+        draw_number(sweep * problem_.replicas + replica, problem_, group, static_cast<std::int64_t>(number(site)));
     return draw < threshold ? -old : old;
   }
 
@@ -361,7 +493,7 @@ class Reference : public testing::TestWithParam<Generator> {};
 
 TEST_P(Reference, HasTheBitsOfTheDefinition) {
   Problem problem{.size = 4, .beta = 0.6, .samples = 3, .replicas = 2, .samples_per_stream = 2};
-  problem.generator = GetParam();
+  problem = with_generator(problem, GetParam());
   problem.seed = 0x123456789abcdef0;
   expect_bits_by_definition(problem, 12);
 
@@ -374,7 +506,7 @@ TEST_P(Reference, HasTheBitsOfTheDefinition) {
 
 TEST_P(Reference, HasTheBitsOfTheDefinitionOnALatticeThatIsNoPowerOfTwo) {
   Problem problem{.size = 6, .beta = 1, .samples = 2, .replicas = 1, .samples_per_stream = 32};
-  problem.generator = GetParam();
+  problem = with_generator(problem, GetParam());
   std::vector<std::vector<Coupling>> couplings(2, std::vector<Coupling>(3 * 216));
   std::mt19937 engine(1);
   for (std::vector<Coupling>& sample : couplings) {
@@ -396,8 +528,8 @@ TEST_P(Reference, HasTheExchangesOfTheDefinition) {
 
 /// The shared test does all checks with MINSTD. Other generators have other thresholds.
 TEST_P(Reference, ObeysPhysicsWithEveryGenerator) {
-  const auto make = [](Problem problem) {
-    problem.generator = GetParam();
+  const auto make = [](const Problem& original) {
+    const Problem problem = with_generator(original, GetParam());
     return reference::make_simulation(problem, {});
   };
   for (const PhysicsCheck& check : physics_checks()) {
@@ -413,8 +545,7 @@ TEST_P(Reference, HasItsOwnBitsForEveryGenerator) {
   Problem problem{.size = 4, .samples = 1, .replicas = 1};
   std::vector<State> states;
   for (const Generator generator : {GetParam(), Generator::minstd, Generator::philox}) {
-    problem.generator = generator;
-    const auto simulation = reference::make_simulation(problem, {});
+    const auto simulation = reference::make_simulation(with_generator(problem, generator), {});
     simulation->advance(20);
     states.push_back(simulation->state());
   }

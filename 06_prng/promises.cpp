@@ -15,8 +15,8 @@ bool promises(const Problem& problem, const Launch& launch, const std::string&) 
   return chooses_only(launch, {"indexing", "sites_per_thread"}) && ((whole_words && sliced) || (s == 1 && bytes));
 }
 bool promises(Generator generator, const std::string& platform) {
-  if (std::ranges::count(generators, generator)) return true;
-  return built_with("curand") && platform == "gpu";
+  if (std::ranges::count(stream_generators, generator)) return true;
+  return std::ranges::count(curand_generators, generator) && built_with("curand") && platform == "gpu";
 }
 bool up_to_the_machine(const Launch&, const std::string&) { return false; }
 int most_threads() { return 256; }

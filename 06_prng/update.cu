@@ -142,9 +142,9 @@ std::unique_ptr<Simulation> make(const Problem& problem, const Launch& launch) {
 
 std::unique_ptr<Simulation> make_simulation(const Problem& problem, const Launch& wish) {
   Offer offer;
-  offer.generators = {generators.begin(), generators.end()};
+  offer.generators = {stream_generators.begin(), stream_generators.end()};
 #if PSFLIP_HAS_CURAND
-  offer.generators = {all_generators.begin(), all_generators.end()};
+  offer.generators.insert(offer.generators.end(), curand_generators.begin(), curand_generators.end());
 #endif
   for (const Indexing indexing : {Indexing::sliced, Indexing::standard, Indexing::bitwise})
     for (const int s : {8, 4, 2, 1})

@@ -49,7 +49,8 @@ __device__ Spins<units, interleaved> updated(const Spins<units, interleaved>& sp
   return result;
 }
 
-/// Division by a number that is the same for all threads: n / divisor for n * divisor < 2^32, by one multiplication.
+/// Division by a number that is the same for all threads: n / divisor for n * divisor < 2^32 and a divisor
+/// from 2, by one multiplication.
 struct Divisor {
   explicit Divisor(int divisor) : factor(static_cast<std::uint32_t>((std::uint64_t{1} << 32) / divisor + 1)) {}
   __device__ int quotient(int n) const { return static_cast<int>(std::uint64_t{factor} * n >> 32); }

@@ -75,4 +75,29 @@ PSFLIP_HOST_DEVICE inline std::uint32_t updated(std::uint32_t spin,
                  majority(u[3], u[4], u[5]), help);
 }
 
+/// The same where every bit has a draw of its own: which of them accept what costs 4, 8 and 12. Who accepts 12 need not
+/// accept 8 (07_amsc/synchronous), so these do not add up to a number, and it takes four operations more.
+struct HelpOfBits {
+  std::uint32_t for_4, for_8, for_12;
+};
+
+PSFLIP_HOST_DEVICE inline std::uint32_t updated(std::uint32_t spin,
+                                                const std::uint32_t (&around)[spin_glass::directions],
+                                                const std::uint32_t (&coupling)[spin_glass::directions],
+                                                const HelpOfBits& help) {
+  std::uint32_t u[spin_glass::directions] = {};  // unsatisfied bonds
+  for (int d = 0; d < spin_glass::directions; ++d) u[d] = parity(spin, around[d], coupling[d]);
+  const std::uint32_t ones_a = parity(u[0], u[1], u[2]), twos_a = majority(u[0], u[1], u[2]);
+  const std::uint32_t ones_b = parity(u[3], u[4], u[5]), twos_b = majority(u[3], u[4], u[5]);
+  const std::uint32_t odd = by_bits([](auto a, auto b, auto) { return a ^ b; }, ones_a, ones_b, 0u);
+  const std::uint32_t twos_c = by_bits([](auto a, auto b, auto) { return a & b; }, ones_a, ones_b, 0u);
+  const std::uint32_t many = majority(twos_a, twos_b, twos_c);  // four unsatisfied or more
+  const std::uint32_t two = by_bits([](auto a, auto b, auto c) { return a | b | c; }, twos_a, twos_b, twos_c);
+  const auto choose = [](auto a, auto b, auto c) { return (a & b) | (~a & c); };                          // a ? b : c
+  const std::uint32_t of_two = by_bits([](auto a, auto b, auto) { return a | b; }, odd, help.for_4, 0u);  // or three
+  const std::uint32_t of_less = by_bits(choose, odd, help.for_8, help.for_12);
+  const std::uint32_t few = by_bits(choose, two, of_two, of_less);
+  return by_bits([](auto a, auto b, auto c) { return a ^ (b | c); }, spin, many, few);
+}
+
 }  // namespace psflip::amsc

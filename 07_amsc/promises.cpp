@@ -10,8 +10,14 @@ bool promises(const Problem& problem, const Launch& launch, const std::string&) 
   if (!chooses_only(launch, {"kernel", "samples_per_word", "cluster", "replicas_together"})) return false;
   const auto is = [](const auto& field, auto value) { return !field.has_value() || *field == value; };
   const std::int64_t size = problem.size, replicas = problem.replicas;
+  if (problem.generator == Generator::philox_planes) {
+    const std::int64_t together = launch.replicas_together.value_or(1);
+    return is(launch.kernel, Kernel::synchronous) && !launch.cluster && !launch.samples_per_word &&
+           (together == 1 || together == 2 || together == 4) && replicas % together == 0;
+  }
   const std::int64_t in_clusters = problem.generator == Generator::philox && replicas % 4 == 0 ? 4 : replicas;
   for (const Kernel kernel : kernels) {
+    if (kernel == Kernel::synchronous) continue;
     if (kernel == Kernel::overlapped) {
       const auto possible = [&](std::int64_t k) {
         return is(launch.samples_per_word, k) && (k == 32 || problem.samples_per_stream % k == 0) &&

@@ -27,7 +27,7 @@ int device_of_rank(const Launch& launch) {
 /// Throws InvalidInput for a launch that the stage does not have.
 Launch complete_launch(const Problem& problem, const Launch& wish) {
   Offer offer;
-  offer.generators.assign(generators.begin(), generators.end());
+  offer.generators.assign(stream_generators.begin(), stream_generators.end());
   for (const int k : {128, 64, 32})
     if (k == 32 || problem.samples_per_stream % k == 0)  // a word is for one stream
       for (const Transport transport : transports)

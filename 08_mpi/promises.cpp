@@ -14,7 +14,7 @@ bool promises(const Problem& problem, const Launch& launch, const std::string& p
   return chooses_only(launch, {"kernel", "samples_per_word", "transport"}) &&
          (!launch.kernel || launch.kernel == Kernel::wide) && whole_words && transport;
 }
-bool promises(Generator generator, const std::string&) { return std::ranges::count(generators, generator) > 0; }
+bool promises(Generator generator, const std::string&) { return std::ranges::count(stream_generators, generator) > 0; }
 
 /// Transports that are there or not as the MPI library and the GPUs are.
 bool up_to_the_machine(const Launch& launch, const std::string& platform) {

@@ -20,19 +20,43 @@ PSFLIP_HOST_DEVICE inline std::uint64_t product(std::uint32_t a, std::uint32_t b
 #endif
 }
 
+/// One round, with its key.
+PSFLIP_HOST_DEVICE inline Quadruple philox_round(const Quadruple& counter, std::uint32_t key_0, std::uint32_t key_1) {
+  const std::uint64_t product_0 = product(0xd2511f53, counter.of[0]);
+  const std::uint64_t product_2 = product(0xcd9e8d57, counter.of[2]);
+  return {{static_cast<std::uint32_t>(product_2 >> 32) ^ counter.of[1] ^ key_0, static_cast<std::uint32_t>(product_2),
+           static_cast<std::uint32_t>(product_0 >> 32) ^ counter.of[3] ^ key_1, static_cast<std::uint32_t>(product_0)}};
+}
+
 /// Four random words for a counter and a key. Ten rounds are the authors' choice; seven are the fewest that pass their
 /// tests.
 template <int rounds>
 PSFLIP_HOST_DEVICE Quadruple philox4x32(Quadruple counter, std::uint32_t key_0, std::uint32_t key_1) {
   for (int round = 0; round < rounds; ++round) {
-    const std::uint64_t product_0 = product(0xd2511f53, counter.of[0]);
-    const std::uint64_t product_2 = product(0xcd9e8d57, counter.of[2]);
-    counter = {
-        {static_cast<std::uint32_t>(product_2 >> 32) ^ counter.of[1] ^ key_0, static_cast<std::uint32_t>(product_2),
-         static_cast<std::uint32_t>(product_0 >> 32) ^ counter.of[3] ^ key_1, static_cast<std::uint32_t>(product_0)}};
+    counter = philox_round(counter, key_0, key_1);
     key_0 += 0x9e3779b9;
     key_1 += 0xbb67ae85;
   }
+  return counter;
+}
+
+/// The keys of all rounds, made once: a kernel that computes many quadruples at once finds them among its parameters,
+/// and needs no registers for them.
+template <int rounds>
+struct PhiloxKeys {
+  std::uint32_t of[rounds][2];
+
+  explicit PhiloxKeys(std::uint64_t seed) {
+    for (std::uint32_t round = 0; round < rounds; ++round) {
+      of[round][0] = static_cast<std::uint32_t>(seed) + round * 0x9e3779b9;
+      of[round][1] = static_cast<std::uint32_t>(seed >> 32) + round * 0xbb67ae85;
+    }
+  }
+};
+template <int rounds>
+PSFLIP_HOST_DEVICE Quadruple philox4x32(Quadruple counter, const PhiloxKeys<rounds>& keys) {
+#pragma unroll
+  for (int round = 0; round < rounds; ++round) counter = philox_round(counter, keys.of[round][0], keys.of[round][1]);
   return counter;
 }
 

@@ -13,6 +13,7 @@
 #include "07_amsc/kernels/overlapped/tile.hpp"
 #include "07_amsc/kernels/strips.hpp"
 #include "07_amsc/kernels/trials.hpp"
+#include "07_amsc/synchronous/words.hpp"
 #include "app/invalid_input.hpp"
 #include "spin_glass/engine/launches.hpp"
 
@@ -46,6 +47,7 @@ Limits limits_of(int device) {
 std::vector<int> block_sizes(const Problem& problem, const Launch& launch) {
   const int size = static_cast<int>(problem.size);
   if (launch.kernel == Kernel::overlapped) return {amsc::Tile::threads};
+  if (launch.kernel == Kernel::synchronous) return {128, 96, 64, 32};
   if (!launch.cluster) return {};
   const int column = size * Strip{size, *launch.cluster, 0}.rows();  // threads in a plane of a strip
   if (launch.kernel == Kernel::fused) return {column};
@@ -81,8 +83,15 @@ bool possible(const Problem& problem, const Launch& launch, const Limits& limits
 /// All launches, threads left open.
 std::vector<Launch> possible_launches(const Problem& problem, const Launch& wish, const Limits& limits) {
   std::vector<Launch> launches;
+  if (problem.generator == Generator::philox_planes) {  // its draws are for words of sites, and there is no choice
+    for (const int together : {4, 2, 1})
+      if (problem.replicas % together == 0)
+        launches.push_back({.device = wish.device, .kernel = Kernel::synchronous, .replicas_together = together});
+    return launches;
+  }
   const int replicas = replicas_drawn(problem);
   for (const Kernel kernel : kernels) {
+    if (kernel == Kernel::synchronous) continue;
     const bool clusters = kernel == Kernel::fused || kernel == Kernel::resident || kernel == Kernel::small;
     const int most_samples = kernel == Kernel::update || kernel == Kernel::small ? 32
                              : kernel == Kernel::fused                           ? 64
@@ -105,11 +114,22 @@ std::vector<Launch> possible_launches(const Problem& problem, const Launch& wish
   return launches;
 }
 
+/// Of a sweep of the synchronous kernel: the fewer replicas a thread has, the sooner it is done, and the more work
+/// there is in all.
+double expected_of_words(const Problem& problem, const Launch& launch, double per_h200) {
+  const double words = static_cast<double>(problem.samples * problem.replicas * sites(problem)) /
+                       amsc::SiteWords(static_cast<int>(problem.size)).bits;
+  const double together = *launch.replicas_together;
+  return std::max(2 * (0.6e-6 + 0.15e-6 * together), (7.5e-12 + 4e-12 / together) * per_h200 * words);
+}
+
 /// Seconds that a sweep will take, roughly: measured on an H200 with four replicas, and scaled.
 double expected(const Problem& problem, const Launch& launch, const Limits& limits) {
-  const double k = *launch.samples_per_word, per_h200 = 132.0 / limits.multiprocessors;
+  const double per_h200 = 132.0 / limits.multiprocessors;
   const double lattice = std::pow(static_cast<double>(problem.size), 3),
                replicas = static_cast<double>(problem.replicas);
+  if (launch.kernel == Kernel::synchronous) return expected_of_words(problem, launch, per_h200);
+  const double k = *launch.samples_per_word;
   const double words =
       std::ceil(static_cast<double>(std::min(problem.samples, problem.samples_per_stream)) / k) *
       std::ceil(static_cast<double>(problem.samples) / static_cast<double>(problem.samples_per_stream));
@@ -232,6 +252,8 @@ std::unique_ptr<Simulation> make_launch(const Problem& problem, const Launch& la
       return make_fused(problem, launch);
     case Kernel::resident:
       return make_resident(problem, launch);
+    case Kernel::synchronous:
+      return make_synchronous(problem, launch);
     default:
       return make_small(problem, launch);
   }

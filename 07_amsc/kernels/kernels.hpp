@@ -15,6 +15,8 @@ spin_glass::MakeSimulation make_fused;     ///< fused.cu: red and blue in one pa
 spin_glass::MakeSimulation make_resident;  ///< resident.cu: a whole system stays on the chip for many sweeps
 /// overlapped/: two sweeps in one pass over memory; Philox only
 spin_glass::MakeSimulation make_overlapped;
+/// synchronous/: a word is 32 sites of one sample; philox-planes only, and nobody else has that
+spin_glass::MakeSimulation make_synchronous;
 spin_glass::MakeSimulation make_small;  ///< small.cu: every site has a thread of its own
 
 /// For how many replicas a system of the kernels with clusters makes draws: all of 1, 2 or 4. Philox, which has no

@@ -9,7 +9,7 @@ bool promises(const Problem&, const Launch& launch, const std::string&) {
   return chooses_only(launch, {"kernel", "samples_per_word"}) &&
          launch.kernel.value_or(Kernel::update) == Kernel::update && launch.samples_per_word.value_or(32) == 32;
 }
-bool promises(Generator generator, const std::string&) { return std::ranges::count(generators, generator) > 0; }
+bool promises(Generator generator, const std::string&) { return std::ranges::count(stream_generators, generator) > 0; }
 bool up_to_the_machine(const Launch&, const std::string&) { return false; }
 int most_threads() { return 512; }
 Launch moving_launch() { return {.kernel = Kernel::update}; }

@@ -159,7 +159,7 @@ TEST_P(Slabs, HaveTheBitsOfOneLoop) {
       for (const std::int64_t replicas : {1, 2, 4, 5}) {
         const std::size_t turn = of_replicas++;
         const Launch launch{.samples_per_word = 32 << turn % 3, .transport = here[(turn + of_samples) % here.size()]};
-        expect_reference_bits(problem_of(size, samples, replicas, generators[turn % 4]), {launch});
+        expect_reference_bits(problem_of(size, samples, replicas, stream_generators[turn % 4]), {launch});
       }
     }
   }
@@ -170,7 +170,7 @@ TEST_P(Slabs, HaveTheBitsOfOneLoopForEveryGeneratorWordAndTransport) {
   for (const Transport transport : transports_here()) {
     for (const int word : {32, 64, 128}) launches.push_back({.samples_per_word = word, .transport = transport});
   }
-  for (const Generator generator : generators) {
+  for (const Generator generator : stream_generators) {
     expect_reference_bits(problem_of(at_least(6), 3, 5, generator), launches);
   }
 }
@@ -221,7 +221,7 @@ TEST_P(Slabs, AreMeasuredAsOneLattice) {
 TEST_P(Slabs, GoOnWhereOneLoopWas) {
   const std::vector<Transport> here = transports_here();
   std::size_t number = 0;
-  for (const Generator generator : generators) {
+  for (const Generator generator : stream_generators) {
     const bool many_words = generator == Generator::mt19937;  // 624 for each stream, which travel one by one
     for (const std::int64_t done : many_words ? std::vector<std::int64_t>{31} : std::vector<std::int64_t>{1, 30}) {
       Problem problem = problem_of(at_least(6), 33, 3, generator);

@@ -9,7 +9,7 @@ using namespace spin_glass;
 
 std::unique_ptr<Simulation> make_simulation(const Problem& problem, const Launch& wish) {
   const Offer offer{.launches = {{.kernel = Kernel::update, .samples_per_word = 32}},
-                    .generators = {generators.begin(), generators.end()},
+                    .generators = {stream_generators.begin(), stream_generators.end()},
                     .threads = 128,
                     .most_threads = 512};
   return make_update(problem, complete(problem, wish, offer));

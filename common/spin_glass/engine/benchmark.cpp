@@ -28,6 +28,7 @@ struct Options : EngineOptions {
   Problem problem{.size = 64};
   double temperature = 1.1;
   std::optional<double> beta;
+  std::optional<std::int64_t> samples_per_stream;
   std::int64_t sweeps = 10;
   std::vector<Generator> generators;
 };
@@ -99,6 +100,7 @@ void register_benchmarks(Session& session) {
   for (const auto& generator : or_default(options.generators)) {
     Problem asked = problem;
     asked.generator = generator.value_or(problem.generator);
+    asked.samples_per_stream = options.samples_per_stream.value_or(usual_samples_per_stream(asked.generator));
     for (const Launch& launch : launches<Launch>(options, session.choice.device.index)) {
       const std::string name = "spin_glass" + (generator ? "/" + word(*generator) : "") + words(launch);
       Verdict& verdict = session.verdicts[agreeing(name, asked.generator)];
@@ -126,7 +128,7 @@ void add_options(CommandLine& line, Options& options) {
   line.option("--sweeps", options.sweeps, "Sweeps in one timed run").check(whole_number(1, 1 << 30));
   line.option("--samples", problem.samples, "Realisations of the couplings").check(whole_number(1));
   line.option("--replicas", problem.replicas, "Copies of each sample").check(whole_number(1));
-  line.option("--samples-per-stream", problem.samples_per_stream, "Samples that share random numbers")
+  line.option("--samples-per-stream", options.samples_per_stream, "Samples that share random numbers")
       .check(whole_number(1));
   line.option("--beta", options.beta, "Inverse temperature");
   line.option("--temperature", options.temperature, "Temperature, in units of J").excludes("--beta");
@@ -143,6 +145,9 @@ void complete_problem(Options& options) {
                        ": allowed are finite numbers above 0");
   }
   options.problem.beta = options.beta.value_or(1 / options.temperature);
+  if (!options.generators.empty()) options.problem.generator = options.generators.front();
+  options.problem.samples_per_stream =
+      options.samples_per_stream.value_or(usual_samples_per_stream(options.problem.generator));
   check(options.problem);
   if (!options.expect.empty() && options.generators.size() > 1)
     throw InvalidInput("--expect is one hash: it takes one --generator, not " +

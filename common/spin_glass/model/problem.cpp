@@ -40,6 +40,8 @@ constexpr double least_difference = 1e-6;
 void check_ladder(const Problem& problem) {
   const std::vector<double>& temperatures = problem.ladder.temperatures;
   const auto refuse = [&](const std::string& what) { throw InvalidInput("--temperatures: " + what); };
+  if (problem.generator == Generator::philox_planes)
+    refuse("--generator is philox-planes: allowed with a ladder are the others");
   if (temperatures.size() < 2) refuse("one is no ladder: allowed are 2 or more; for one there is --temperature");
   for (std::size_t t = 0; t < temperatures.size(); ++t) {
     const double now = temperatures[t];
@@ -70,6 +72,8 @@ std::int64_t period(Generator generator) {
       return (std::int64_t{1} << 31) - 2;
     case Generator::philox:
       return std::int64_t{1} << 34;  // 32 bits of its counter number the quadruples
+    case Generator::philox_planes:
+      return std::int64_t{1} << 32;  // or the sweeps, of any number of replicas
     default:
       return std::int64_t{1} << 62;
   }
@@ -84,6 +88,7 @@ std::optional<int> stream_words(Generator generator) {
     case Generator::mt19937:
       return 624;
     case Generator::philox:
+    case Generator::philox_planes:
       return 0;
     default:
       return std::nullopt;
@@ -108,6 +113,10 @@ void check(const Problem& problem) {
   at_least_one("--samples", problem.samples);
   at_least_one("--replicas", problem.replicas);
   at_least_one("--samples-per-stream", problem.samples_per_stream);
+  if (problem.generator == Generator::philox_planes && problem.samples_per_stream != 1) {
+    throw InvalidInput("--samples-per-stream is " + std::to_string(problem.samples_per_stream) +
+                       ": with --generator philox-planes every sample has random numbers of its own, so allowed is 1");
+  }
   if (!(problem.ferromagnetic_fraction >= 0 && problem.ferromagnetic_fraction <= 1)) {
     throw InvalidInput("--ferromagnetic-fraction is " + text(problem.ferromagnetic_fraction) + ": allowed are 0 to 1");
   }

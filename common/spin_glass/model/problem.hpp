@@ -12,6 +12,21 @@
 /// Every site of a group has one random stream (random/streams.hpp). Its draw number n = sweep * replicas + replica
 /// decides this site in that sweep and replica, in all samples of the group.
 ///
+/// The generator philox-planes is for many sites of one sample at once, so W has to be 1: every site of every sample
+/// and replica has draws of its own, and 32 of them lie side by side as the bits of words.
+///
+/// - Words. b is the largest divisor of L up to 32, and m = L / b. In the coordinates x' = x, y' = y - x and
+///   z' = x - y + z (mod L), bit j of word w belongs to the site with x' = j m + w mod m, y' = w / m mod L, and, if it
+///   is red, z' = 2 (w / (m L)). Blue sites, z' odd, count on: z' = 2 ((w - c) / (m L)) + 1, where c = m L^2 / 2 is the
+///   number of red words.
+/// - A draw has 32 bits. P(i, n)[k] is word k of Philox4x32-10 with key = seed and counter = (w, i, sweep, n). Eight
+///   bits are from planes: bit j of P(replica, 32 sample)[0] on top, of [1], [2], [3], and then of P(replica,
+///   32 sample + 1)[0] to [3]. Where all eight are 0, and so they are at k sites of the word with lower j, the other 24
+///   bits are those on top of P(replica / 4, 2^31 + 32 sample + k)[replica mod 4]. Elsewhere nobody needs them.
+/// - A flip that costs energy is accepted if the threshold has a 1 where the draw has its first 1, should that be one
+///   of the eight bits; else if the other 24 bits are less than those of the threshold. That has the probability
+///   threshold / 2^32, exactly.
+///
 /// With a ladder of n temperatures T_0 < T_1 < ... the replicas are copies of it: replica c n + t is at T_t in copy c.
 /// After every `exchange_every` sweeps some neighbours in temperature may change places (model/exchange.hpp): it is
 /// the spins that go, so that a replica keeps its temperature, its draws and its thresholds.
@@ -34,18 +49,31 @@ using Spin = std::int8_t;
 /// +1 (ferromagnetic) or -1.
 using Coupling = std::int8_t;
 
-enum class Generator { minstd, parisi_rapuano, mt19937, philox, curand_xorwow, curand_philox, curand_mtgp32 };
+enum class Generator {
+  minstd,
+  parisi_rapuano,
+  mt19937,
+  philox,
+  philox_planes,
+  curand_xorwow,
+  curand_philox,
+  curand_mtgp32
+};
 enum class Start { random, ordered };
 
-constexpr std::array<std::string_view, 7> names_of(Generator) {
-  return {"minstd", "parisi-rapuano", "mt19937", "philox", "curand-xorwow", "curand-philox", "curand-mtgp32"};
+constexpr std::array<std::string_view, 8> names_of(Generator) {
+  return {"minstd",        "parisi-rapuano", "mt19937",       "philox",
+          "philox-planes", "curand-xorwow",  "curand-philox", "curand-mtgp32"};
 }
 constexpr std::array<std::string_view, 2> names_of(Start) { return {"random", "ordered"}; }
 
 inline constexpr auto all_generators = values<Generator>();
-/// The four whose bits are defined here: a run with one of them has the same bits wherever it is done.
+/// Those with a stream for every site, and one for words of sites. Their bits are defined here: a run with one of them
+/// has the same bits wherever it is done.
+inline constexpr std::array stream_generators{Generator::minstd, Generator::parisi_rapuano, Generator::mt19937,
+                                              Generator::philox};
 inline constexpr std::array generators{Generator::minstd, Generator::parisi_rapuano, Generator::mt19937,
-                                       Generator::philox};
+                                       Generator::philox, Generator::philox_planes};
 /// Those of NVIDIA's library cuRAND, for comparison: on a GPU only, where a stage has them. What they give is cuRAND's
 /// business, so only the physics can tell whether a run with one of them is right.
 inline constexpr std::array curand_generators{Generator::curand_xorwow, Generator::curand_philox,
@@ -88,6 +116,11 @@ struct Problem {
 
 inline constexpr int smallest_size = 4;  ///< L = 2 doubles its bonds, and checkerboard Metropolis is not ergodic there
 inline constexpr int largest_size = 1624;  ///< so that an int numbers the sites of one colour
+
+/// How many samples share their random numbers if nobody says it.
+constexpr std::int64_t usual_samples_per_stream(Generator generator) {
+  return generator == Generator::philox_planes ? 1 : Problem{}.samples_per_stream;
+}
 
 /// Throws InvalidInput unless every field is in its range.
 void check(const Problem& problem);

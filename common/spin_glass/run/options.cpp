@@ -220,7 +220,7 @@ void declare(CommandLine& line, Options& options) {
   text("--exchange-every", options.exchange_every, "N", "Sweeps between exchanges (10).")
       .check(whole_number(1, most_sweeps));
   text("--samples-per-stream", options.samples_per_stream, "W",
-       "So many samples share their random numbers; errors are over groups of them (32).")
+       "So many samples share their random numbers; errors are over groups of them (32; 1 for philox-planes).")
       .check(whole_number(1, most_samples_or_replicas));
   text("--generator", options.generator, joined(names<Generator>(), "|"),
        "Random numbers of the dynamics (minstd); those of cuRAND on a GPU only.");
@@ -258,6 +258,8 @@ Run make_run(const Options& given, const Run* saved) {
   Run run = saved != nullptr ? *saved : Run();
   Problem& problem = run.problem;
   for_each_of_problem([](const char*, const auto& asked, auto& field) { field = asked.value_or(field); }, given, run);
+  if (saved == nullptr && !given.samples_per_stream)
+    problem.samples_per_stream = usual_samples_per_stream(problem.generator);
   problem.ferromagnetic_fraction = given.ferromagnetic_fraction.value_or(problem.ferromagnetic_fraction);
   if (saved == nullptr) {
     set_temperature(given, run);

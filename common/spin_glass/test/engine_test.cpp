@@ -219,6 +219,12 @@ Problem small_problem(std::int64_t size) {
   return {.size = size, .beta = 0.7, .samples = 3, .replicas = 2, .samples_per_stream = 2, .seed = 17};
 }
 
+Problem with_generator(Problem problem, Generator generator) {
+  problem.generator = generator;
+  if (generator == Generator::philox_planes) problem.samples_per_stream = 1;
+  return problem;
+}
+
 std::unique_ptr<Simulation> Engine::make(const Problem& problem, const Launch& launch) const {
   return platform_->make(problem, launch);
 }

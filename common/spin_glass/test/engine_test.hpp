@@ -61,6 +61,9 @@ int ranks();
 /// Of this size, or of the next that has a plane for every rank: there are L / 2.
 Problem small_problem(std::int64_t size);
 
+/// The problem with another generator, and as many samples a stream as that allows.
+Problem with_generator(Problem problem, Generator generator);
+
 /// All launches that the interface can name, threads left to the stage.
 std::vector<Launch> all_launches();
 

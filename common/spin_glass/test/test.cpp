@@ -209,10 +209,9 @@ TEST_P(Engine, GoesOnWhereAnotherWas) {
       if (generator == Generator::mt19937 && half_sweeps < 2) {
         continue;  // 624 words a stream take long; other generators have the same beginning
       }
-      Problem problem = small_problem(half_sweeps == 2 ? 8 : 6);
+      Problem problem = with_generator(small_problem(half_sweeps == 2 ? 8 : 6), generator);
       problem.samples = 5;
       problem.replicas = half_sweeps == 250 ? 7 : 3;  // MT19937's wheel is left behind
-      problem.generator = generator;
       const auto reference = reference::make_simulation(problem, {});
       reference->advance(half_sweeps);
       const State before = reference->state();
@@ -357,6 +356,27 @@ TEST_P(Engine, ObservesAsTheHostDoes) {
   }
 }
 
+TEST_P(Engine, ObservesAsTheHostDoesInWordsOfSites) {
+  if (!observes_on_the_device() || !promises(Generator::philox_planes, GetParam())) return;
+  for (const std::int64_t size : {4, 10, 36, 64}) {  // rows of 1, 1, 2 and 2 words
+    Problem problem = with_generator(small_problem(size), Generator::philox_planes);
+    problem.samples = size < 36 ? 5 : 1;
+    problem.replicas = size < 36 ? 4 : 2;
+    const auto simulation = make(problem, {});
+    simulation->advance(3);
+    const State state = simulation->state();
+    for (const bool correlations : {false, true}) {
+      const auto found = dynamic_cast<const Observing&>(*simulation).observe(correlations);
+      ASSERT_TRUE(found && std::ssize(*found) == problem.samples);
+      for (std::int64_t sample = 0; sample < problem.samples; ++sample) {
+        EXPECT_TRUE((*found)[static_cast<std::size_t>(sample)] ==
+                    observe(state, sample, sample_couplings(problem, sample), correlations))
+            << describe(problem) << ", sample " << sample << (correlations ? ", with" : ", no") << " correlations";
+      }
+    }
+  }
+}
+
 TEST_P(Engine, MeasuresTimeAndCountsBytes) {
   Problem problem = small_problem(16);
   const Launch launch = moving_launch();
@@ -415,9 +435,8 @@ TEST_P(Engine, ObeysPhysics) {
 }
 
 TEST_P(Engine, RefusesOtherGenerators) {
-  Problem problem = small_problem(4);
   for (const Generator generator : all_generators) {
-    problem.generator = generator;
+    const Problem problem = with_generator(small_problem(4), generator);
     if (promises(generator, GetParam())) {
       EXPECT_EQ(refusal(problem, {}), "");
     } else {
@@ -533,17 +552,46 @@ TEST_P(EngineAgainstReference, AgreesForEveryGenerator) {
       continue;
     }
     for (const std::int64_t size : {4, 6, 8}) {
-      Problem problem = small_problem(size);
-      problem.generator = generator;
+      Problem problem = with_generator(small_problem(size), generator);
       expect_reference_bits(problem, launches_for(problem), few_);
       problem.replicas = 5;  // no divisor of Philox's four numbers at a time, nor of a wheel
       expect_reference_bits(problem, launches_for(problem), {1, 2, 30});
     }
     // Once around the largest wheel and on: 7 * 100 numbers.
-    Problem problem = small_problem(4);
-    problem.generator = generator;
+    Problem problem = with_generator(small_problem(4), generator);
     problem.replicas = 7;
     expect_reference_bits(problem, indexings_for(problem), {200});
+  }
+}
+
+/// Words of 10, 12, 13, 14, 29, 31 and 32 sites; rows of 1, 2 and 3 words; costs that the planes decide, and such that
+/// they do not.
+TEST_P(EngineAgainstReference, AgreesForEverySizeOfWordsOfSites) {
+  if (!promises(Generator::philox_planes, GetParam())) return;
+  for (const std::int64_t size : {10, 12, 14, 26, 32, 58, 62, 64, 96}) {
+    Problem problem = with_generator(small_problem(size), Generator::philox_planes);
+    problem.beta = size == 32 ? 1 / 4.0 : size == 64 ? 1 / 2.0 : 1 / 1.1;
+    problem.replicas = 4;
+    if (size > 32) problem.samples = 1;
+    std::vector<Launch> launches = indexings_for(problem);
+    if (size == 32 || size == 26) launches = launches_for(problem);
+    expect_reference_bits(problem, launches, {3});
+  }
+}
+
+/// Every sample and replica has draws of its own, whatever shares its threads.
+TEST_P(EngineAgainstReference, AgreesForManySystemsOfWordsOfSites) {
+  if (!promises(Generator::philox_planes, GetParam())) return;
+  for (const std::int64_t replicas : {1, 2, 5, 6, 8}) {
+    Problem problem = with_generator(small_problem(8), Generator::philox_planes);
+    problem.samples = 7;
+    problem.replicas = replicas;
+    problem.seed = (std::uint64_t{1} << 32) + 5;
+    std::vector<Launch> launches = launches_for(problem);
+    for (const int threads : {32, 96, 128}) {
+      launches.push_back({.threads = threads, .kernel = Kernel::synchronous});
+    }
+    expect_reference_bits(problem, launches, few_);
   }
 }
 

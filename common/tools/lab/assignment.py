@@ -3,6 +3,7 @@
 import os
 import re
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 from lab import cases
@@ -10,6 +11,7 @@ from lab.course import as_toml, files_of
 from lab.gates import limits_in_words
 from lab.hints import as_details, exercises_in, hints_in, without_hints
 from lab.regions import starter, without_references
+from lab.wrong import debugging
 from models import REFERENCE_FOLDER
 from stages import Failure, models_of, without_answers
 
@@ -119,8 +121,8 @@ def closure(stages, root, changes):
 
 
 # The checker itself.
-LAB = "__init__ assignment cases classroom confine course cuda_rules diagnose gates grade hints kit page regions"
-LAB += " results sandbox similar symbols"
+LAB = "__init__ asked assignment cases classroom confine course cuda_rules diagnose gates grade hints kit page regions"
+LAB += " results sandbox similar symbols wrong/__init__ wrong/debugging wrong/patches"
 TOOLS = [f"common/tools/lab/{name}.py" for name in LAB.split()]
 TOOLS += [f"common/tools/counted/{name}.py" for name in ("advice", "predict", "recording", "show")]
 NEEDED = "grade setup.bash models.py options.py results.py stages.py table.py"
@@ -158,10 +160,17 @@ def exercises_file(task, files, root, hints):
     return text + ("\n" + as_details(hints_in(words)) if hints else "")
 
 
-def handout(task, root, present, hints):
-    """What a student reads about a task: the idea, what to predict, the traps; for an exercise its text as well."""
+def report(mutant, root):
+    """What a student reads of a kernel that is to be debugged."""
+    shows = debugging.command(mutant, "build-check/plain", model_of(mutant.stage, root))
+    return f"## Your task: a report\n\n> {mutant.symptom}\n\nThis shows it, after the first `./check`:\n\n    {shows}\n"
+
+
+def handout(task, root, present, hints, mutant=None):
+    """What a student reads about a task: the idea, what to predict, the traps; for an exercise its text as well, for a
+    kernel to be debugged what was reported of it."""
     title, text = without_answers((root / task.stage / "README.md").read_text()).split("\n", 1)
-    parts = [f"{title}\n"]
+    parts = [f"{title}\n"] + ([report(mutant, root)] if mutant else [])
     if task.exercise is not None:
         exercise, words = exercise_of(task, root)
         parts.append(
@@ -184,12 +193,37 @@ USES_GPU = {
     "nvcc": "| nvcc | does nvcc compile it? (only where it is; it takes no GPU) |\n",
     "native": "the same on a GPU, if there is one; how fast it is",
 }
+# What students do with a file that is to be written, and with one that is to be debugged.
+TO_WRITE = """
+Your part lies between `// --- yours:` and `// --- end`; the first line is a hint. What is there now compiles and does
+nothing. Each folder has a README: the idea, what to predict before you measure, the traps. Predict first.
+"""
+TO_DEBUG = """
+The kernel that you debug is complete, and wrong. The README of its folder begins with the report of somebody who used
+it. Find the line, write its number and your reasons into `answer.txt`, and mend `update.cu`. Both count. Lines are
+those of `as_handed_out.txt`. `./check` says which parts fail, not why: the command that it shows asks the tool, and you
+read the answer. It does not know the line.
+
+| tool | how it is called | what it knows |
+| --- | --- | --- |
+| order of threads | `PSFLIP_SCHEDULE=reversed`, `shuffled:2`, ... before a program | what depends on the order |
+| late streams | `PSFLIP_LAZY_STREAMS=1` before a program | work that nobody waits for |
+| ThreadSanitizer | `./check --only races`, then `build-check/races/...` | two threads at one place |
+| AddressSanitizer, UBSan | `./check --only memory`, then `build-check/memory/...` | bounds of arrays, overflow |
+| counters | `./check --only counters` | loads and stores, the lines that cost most |
+{native_tool}| the reference | `build-check/plain/{reference}/PROGRAM`, the same problem | the right hash |
+"""
+NATIVE_TOOL = (
+    "| compute-sanitizer | `compute-sanitizer --tool racecheck` (`memcheck`, `synccheck`) before a program in "
+)
+NATIVE_TOOL += "`build-check/gpu`, on a GPU | the same as the sanitizers, natively |\n"
 USES_NONE = {"runs": "on the CPU", "toolkit": "", "nvcc": "", "native": "not judged: this assignment uses no GPU"}
 
 
 def read_me(course, files, root):
     rows = [
-        f"| [{task.name}]({task.stage}/README.md) | {', '.join(f'`{file}`' for file in files[task])} | {task.points:g} "
+        f"| [{task.name}]({task.stage}/README.md) | {', '.join(f'`{file}`' for file in edited(task, files[task]))} "
+        f"| {task.points:g} "
         f"| {task.due or '-'} |"
         for task in course.tasks
     ]
@@ -202,8 +236,17 @@ def read_me(course, files, root):
     )
     uses = USES_GPU if course.cuda else USES_NONE
     words = {"title": course.title, "text": text, "tasks": "\n".join(rows)}
+    words["todo"] = (TO_WRITE if any(not task.debug for task in course.tasks) else "") + (
+        TO_DEBUG.format(reference=REFERENCE_FOLDER, native_tool=NATIVE_TOOL if course.cuda else "")
+        if course.number
+        else ""
+    )
     template = (root / "common/lab/README.template.md").read_text()
     return template.format(number=first[:2], stage=first, model=model_of(first, root), **uses, **words)
+
+
+def edited(task, files):
+    return files + [f"{task.stage}/{debugging.ANSWER}"] * task.debug
 
 
 def copy_sources(root, sources, folder):
@@ -247,6 +290,9 @@ def make_assignment(course, root, out):
         raise Failure(f"--out {out}: exists already; give a new folder")
     files = {task: files_of(task, root) for task in course.tasks}
     yours = {file for task in course.tasks for file in files[task]}
+    mutants = {
+        task: debugging.drawn(task.stage, course.number, course.draw, root) for task in course.tasks if task.debug
+    }
     sources = assigned_sources(course.tasks, root)
     present = {*sources, *(Path(task.stage, "README.md") for task in course.tasks)}
     try:
@@ -257,6 +303,10 @@ def make_assignment(course, root, out):
         }
     except ValueError as error:
         raise Failure(str(error)) from None
+    for task, mutant in mutants.items():
+        wrong = debugging.handed_out(mutant, root)
+        starters |= {f"{task.stage}/update.cu": wrong, f"{task.stage}/{debugging.AS_IT_WAS}": wrong}
+        starters[f"{task.stage}/{debugging.ANSWER}"] = debugging.FORM
 
     part = out.with_name(out.name + ".part")
     try:
@@ -270,7 +320,7 @@ def make_assignment(course, root, out):
             (part / file).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(root / file, part / file)
         for task in course.tasks:
-            text, pictures = handout(task, root, present, course.hints)
+            text, pictures = handout(task, root, present, course.hints, mutants.get(task))
             (part / task.stage / "README.md").write_text(text)
             if task.exercise is not None:
                 text = exercises_file(task, files[task], root, course.hints)
@@ -281,7 +331,7 @@ def make_assignment(course, root, out):
         (part / ".github/workflows").mkdir(parents=True)
         shutil.copy(root / "common/lab/check.yml", part / ".github/workflows/check.yml")
         shutil.copy(root / "LICENSE", part / "LICENSE")
-        (part / "course.toml").write_text(as_toml(course))
+        (part / "course.toml").write_text(as_toml(replace(course, draw="")))
         (part / "README.md").write_text(read_me(course, files, root))
         (part / ".gitignore").write_text("/build*/\n__pycache__/\n")
         part.rename(out)

@@ -18,6 +18,7 @@ USUAL = {
     "timed": {"sizes": [112, 144], "samples": 4},  # from, to; what takes a GPU long enough
     "counted": {},  # the problem and the launch on which memory accesses are counted, where not as in counted()
     "spin_bits": 8,  # 3D: of a spin in device memory, which every sweep reads and writes; 0: nothing is known
+    "asks": [],  # what the text of a solution shows that the stage's own does not: lab/asked.py
     "gates": {},  # what the kernel may do to memory at most, whatever else the instructor asks: lab/gates.py
     "left_out": [],  # files that answer the task, kept from its assignment; the stage's lab/ is there instead
     "starter": "update.cu",  # the file of the stage of which its update.cu is made in the assignment
@@ -114,15 +115,22 @@ def gates(task):
 
 
 def counted(task, model):
-    """What takes a second to count, on whole blocks of threads; and how many spins a step or sweep of it updates."""
+    """What takes seconds to count, on whole blocks of threads; and how many spins are updated where one step or sweep
+    counts, or where the warm-up, which is one step, counts with several."""
     if model == "majority":
         launch = {"storage": "int32", "thread_width": 16, "block": min(2, told(task)["blocks"][-1])}
-        return Case(options(size=1600, steps=1, seed=7), options(**launch | told(task)["counted"])), 1600**2
+        launch |= {name: value for name, value in told(task)["counted"].items() if name != "steps"}
+        steps = counted_steps(task)
+        return Case(options(size=1600, steps=steps, seed=7), options(**launch)), 1600**2 * (steps + (steps > 1))
     problem = {"size": 32, "samples": 1} | told(task)["counted"]
     problem |= {"sweeps": 1, "seed": 7, "replicas": 4, "generator": told(task)["generators"][0]}
     problem["samples_per_stream"] = problem["samples"]
     spins = problem["size"] ** 3 * problem["samples"] * problem["replicas"]
     return Case(options(**problem), launches(task, model, problem["size"])[0]), spins
+
+
+def counted_steps(task):
+    return told(task)["counted"].get("steps", 1)
 
 
 def small(task, model):

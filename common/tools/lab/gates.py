@@ -31,13 +31,13 @@ def loads(sums, what):
     return sums[f"load_{what}"] + sums[f"texture_{what}"]
 
 
-def update_of(recording, program):
-    """The launches of the update kernel that a program does after its warm-up, which is of as many, as one. Finding if
-    there is none: then nothing can be said for it."""
+def update_of(recording, program, with_warm_up=False):
+    """The launches of the update kernel that a program does after its warm-up, which is of as many, as one; or those of
+    the warm-up, too. Finding if there is none: then nothing can be said for it."""
     found = [launch for launch in read_recording(recording, program) if launch.kernel.startswith("update")]
     if not found:
         raise Finding("no kernel whose name begins with 'update' touches memory", "what is counted is the kernel")
-    return joined(found[len(found) // 2 :])
+    return joined(found[0 if with_warm_up else len(found) // 2 :])
 
 
 def figures(launch, spins):

@@ -24,27 +24,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from counted import predict
-from lab import cases, cuda_rules, diagnose, gates, sandbox, symbols
+from lab import asked, cases, cuda_rules, diagnose, gates, sandbox, symbols
 from lab.course import WEIGHTS, Task
 from lab.diagnose import Finding, Source
+from lab.wrong import debugging
 from models import REFERENCE_FOLDER
 from stages import OPEN_MPI, ROOT, gpu_is_visible, progress
 
-# What is judged, in this order. The last three need a GPU.
-PARTS = (
-    "build",
-    "forward",
-    "reversed",
-    "shuffled",
-    "fresh",
-    "races",
-    "memory",
-    "nvcc",
-    "counters",
-    "gpu",
-    "sanitizer",
-    "speed",
-)
+PARTS = tuple(WEIGHTS)  # what is judged, in this order
 TAKE_MORE = ("nvcc", "gpu", "sanitizer", "speed")  # than every machine has
 SCHEDULES = ("forward", "reversed", "shuffled")
 ORDERS = ("forward", "shuffled:1", "shuffled:2")  # of the threads, when races are looked for
@@ -113,20 +100,25 @@ def grade_update(stage, update, *, kit, only=PARTS, seconds=60):
     return grade(Task(stage), {f"{stage}/update.cu": Path(update).read_bytes()}, kit=kit, only=only, seconds=seconds)
 
 
-def grade(task, files, *, kit, only=PARTS, seconds=60, weights=WEIGHTS, watched=(), tell=lambda part: None):
+def grade(
+    task, files, *, kit, only=PARTS, seconds=60, weights=WEIGHTS, watched=(), attempt=None, tell=lambda part: None
+):
     """The same for any task. `files`: {name relative to psFlip's root: content}, those of files_of(task). `watched`:
-    folders in which nothing may change meanwhile. `tell` is called with each part as soon as it is judged."""
-    judge = Judge(task, files, kit, seconds, watched)
+    folders in which nothing may change meanwhile. `attempt` (debugging.Attempt): where a kernel was to be debugged.
+    `tell` is called with each part as soon as it is judged."""
+    judge = Judge(task, files, kit, seconds, watched, attempt)
     result = Result(task)
     blocked = ""
     for name in PARTS:
-        if name != "build" and name not in only:
+        if (name != "build" and name not in only) or (name == "line" and not task.debug):
+            continue
+        if name == "asked" and not cases.told(task)["asks"]:
             continue
         if name == "counters" and not cases.gates(task) and list(only) == list(PARTS):
             continue  # it is wanted where something is asked of it, or by name
         if name == "nvcc" and not (kit.cuda and shutil.which("nvcc")) and list(only) == list(PARTS):
             continue
-        if blocked:
+        if blocked and name != "line":
             result.parts.append(Part(name, False, f"not judged: {blocked}"))
             tell(result.parts[-1])
             continue
@@ -158,26 +150,32 @@ def grade(task, files, *, kit, only=PARTS, seconds=60, weights=WEIGHTS, watched=
 def nothing_to_judge(task, reason, weights):
     """The result of a task whose files are not there."""
     result = Result(task, [Part("build", False, reason, "hand in all files of the task")])
-    result.parts += [Part(name, False, "not judged: there is no program") for name in PARTS[1:]]
+    without = {"line": not task.debug, "asked": not cases.told(task)["asks"]}
+    others = [name for name in PARTS[1:] if not without.get(name)]
+    result.parts += [Part(name, False, "not judged: there is no program") for name in others]
     share_out(result, weights)
     return result
 
 
 def share_out(result, weights):
-    """Points by weight, among the parts that could be judged. Only what is right can be free of races, or fast."""
+    """Points by weight, among the parts that could be judged. Only what is right can be free of races, or fast. A
+    kernel to be debugged was right in most parts from the start: it has the points of all, or none."""
     counting = [part for part in result.parts if part.passed is not None]
     total = sum(weights[part.name] for part in counting)
-    right = all(part.passed for part in result.parts if part.name in ("build", "forward", "fresh"))
+    right = all(part.passed for part in result.parts if part.name in ("build", "asked", "forward", "fresh"))
+    whole = all(part.passed for part in counting if part.name != "line")
     for part in counting:
         part.points = result.task.points * weights[part.name] / total if total else 0
-        part.score = part.points * part.share if part.passed and (right or part.name in SCHEDULES) else 0
+        earned = (whole or part.name == "line") if result.task.debug else (right or part.name in SCHEDULES)
+        part.score = part.points * part.share if part.passed and earned else 0
     if total == 0 and all(part.passed for part in counting):  # only parts without a weight were asked for
         counting[0].points = counting[0].score = result.task.points
 
 
 class Judge:
-    def __init__(self, task, files, kit, seconds, watched):
+    def __init__(self, task, files, kit, seconds, watched, attempt=None):
         self.task, self.files, self.kit, self.seconds = task, files, kit, seconds
+        self.attempt = attempt
         self.model = kit.model(task.stage)
         self.source = Source(files)
         self.watched = (kit.tree, *watched)
@@ -193,6 +191,8 @@ class Judge:
             return said if isinstance(said, Part) else Part(name, True, said)
         except Finding as finding:
             command = finding.command or self.last
+            if self.task.debug and not self.kit.has_solutions and name not in ("build", "line"):
+                return Part(name, False, *withheld(finding.reason), command=command)
             return Part(name, False, finding.reason, finding.next_step, command=command, picture=finding.picture)
         except Tampering as error:
             self.tampered = True
@@ -211,6 +211,26 @@ class Judge:
             for reason, step in cuda_rules.complaints(content.decode(errors="replace")):
                 raise Finding(reason, step)
         return "it compiles"
+
+    def line(self):
+        """Whether the line that is wrong was named, of a kernel that was handed out so."""
+        self.last = ""
+        said = debugging.line_in(self.attempt.answer)
+        if not self.attempt.mutant:
+            raise NotHere(f"line {said} is named; whether it is the one, who grades this sees")
+        if said not in debugging.right_lines(self.attempt.mutant, self.kit.root):
+            raise Finding(f"line {said} is not the one", "what shows the mistake need not be what makes it")
+        return f"line {said} is the one"
+
+    def asked(self):
+        """Whether the code does what the exercise asks for, as far as its text shows."""
+        self.last = ""
+        own = {name: (self.kit.root / name).read_text() for name in self.files} if self.kit.has_solutions else {}
+        texts = {name: content.decode(errors="replace") for name, content in self.files.items()}
+        for rule in cases.told(self.task)["asks"]:
+            if asked.fails(rule, texts, own):
+                raise Finding(rule["says"], "read once more what the exercise asks for")
+        return "as far as the text shows, it does what the exercise asks for"
 
     def make(self, build, targets=()):
         """Builds the stage's programs, or these."""
@@ -233,7 +253,7 @@ class Judge:
             self.refuse(trick or symbols.complaint_of_text(text, own, engines))
 
     def refuse_tricks(self, build):
-        objects = self.kit.objects(build, self.task.stage)
+        objects = self.kit.objects(build, self.task.stage, self.files)
         self.refuse(symbols.complaint(symbols.symbols_of(self.kit.folder / build, objects)))
         foreign = self.kit.foreign(build, self.task, self.files)
         if foreign:
@@ -410,7 +430,7 @@ class Judge:
         with tempfile.TemporaryDirectory() as folder:
             recording = Path(folder, report)
             recording.write_text(run.files.get(report, ""))
-            launch = gates.update_of(recording, program)
+            launch = gates.update_of(recording, program, with_warm_up=cases.counted_steps(self.task) > 1)
         limits = cases.gates(self.task)
         said = gates.judge(launch, spins, limits, ROOT / self.task.stage / "update.cu")
         return Part("counters", True if limits else None, said)
@@ -571,6 +591,12 @@ class Judge:
         found = self.hash_in(run, f"the timed program ({case})")
         self.device = self.device or json.loads(run.stdout)["device"]["name"]
         return run.seconds, found
+
+
+def withheld(reason):
+    """(reason, next step) for who is to find out by themselves what is wrong, with the tools that found it."""
+    mismatch = re.search(r"[^;]*the final state is [^;]*", reason)  # the command does not say what would be right
+    return mismatch[0] if mismatch else "something is wrong", "what does this command print, and why?"
 
 
 @contextlib.contextmanager

@@ -154,15 +154,33 @@ class Kit:
     def program(self, build, stage, name):
         return self.folder / build / stage / name
 
-    def objects(self, build, stage):
-        """The object files of the stage's kernels for the CPU."""
-        return [
-            output
+    def objects(self, build, stage, files):
+        """The object files of the stage's kernels for the CPU that these files are in."""
+        places = set(self.places(build, files))
+        kernels = {
+            output: source
             for output, source in self.commands(build)
             if f"/rewritten/{stage}/" in source
             and "_counted.dir/" not in output
             and (self.folder / build / output).is_file()
+        }
+        read = self.read_for(build, kernels)
+        return [
+            output
+            for output, source in kernels.items()
+            if source in places or places & {str(path) for path in read.get(output, ())}
         ]
+
+    def read_for(self, build, objects):
+        """{object: the files that the compiler read for it}"""
+        found, output = {}, ""
+        for line in self.ninja(build, "-t", "deps", *objects).stdout.splitlines() if objects else ():
+            if line.startswith("    "):
+                found[output].add(Path(os.path.normpath(self.folder / build / line.strip())))
+            elif line:
+                output = line.split(": #deps")[0]
+                found[output] = set()
+        return found
 
     def allowed(self, task):
         """What files of a task may include of the tree: what its assignment has, but for the reference."""
@@ -176,8 +194,7 @@ class Kit:
         and from elsewhere what no compiler looks for by itself."""
         places = set(self.places(build, files))
         objects = [output for output, source in self.commands(build) if source in places]
-        lines = self.ninja(build, "-t", "deps", *objects).stdout.splitlines() if objects else []
-        read = {Path(os.path.normpath(self.folder / build / line.strip())) for line in lines if line.startswith("    ")}
+        read = set().union(*self.read_for(build, objects).values())
         allowed, rewritten = self.allowed(task), self.folder / build / "rewritten"
 
         def is_foreign(path):

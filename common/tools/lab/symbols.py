@@ -30,8 +30,9 @@ RULES = {meaning: re.compile(rf"_*({names})(\(.*\)( const)?)?") for meaning, nam
 
 
 OWN = re.compile(r"(\w+ )*psflip::(cpu|gpu)::|__odr_asan")
-# Templates and inline functions are weak, and many; a weak name of C is meant to come before a library's own.
-OF_C = re.compile(r"(?!DW\.ref\.|__odr_asan)[\w.$]+")
+# Templates and inline functions are weak, and many, and nm cannot read the names of some (_Z...); a weak name of C is
+# meant to come before a library's own.
+OF_C = re.compile(r"(?!DW\.ref\.|__odr_asan|_Z)[\w.$]+")
 OF_OTHERS = re.compile(
     r"operator (new|delete)(\[\])?\((unsigned long|void\*)(, unsigned long)?\)"
     r"|(\w+ )*(testing::|psflip::reference::|psflip::state_hash)"

@@ -16,7 +16,7 @@ from pathlib import Path
 sys.path.insert(0, __file__.rsplit("/", 2)[0])
 
 from lab.course import stage_called
-from lab.mutants import apply, read_mutant
+from lab.wrong.patches import apply, read_mutant
 from options import Parser, adder
 from stages import ROOT, Failure, run_tool
 

@@ -149,7 +149,7 @@ class Courses(unittest.TestCase):
 
     def test_refusals_name_key_and_value(self):
         for text, part in {
-            "x = 1": "a key of the file is 'x'; allowed is title, text, hints, cuda, task, weights",
+            "x = 1": "a key of the file is 'x'; allowed is title, text, draw, number, hints, cuda, task, weights",
             "hints = 1": "hints is 1; allowed is true or false",
             'cuda = "no"': "cuda is 'no'; allowed is true or false",
             "title = 1": "title is 1; allowed is a text",
@@ -689,6 +689,11 @@ class SymbolsBelow(unittest.TestCase):
                 self.assertIn(
                     part, self.complaint(f"{declaration}\nnamespace psflip::cpu {{ int f() {{ return {call}; }} }}")
                 )
+
+    def test_names_that_nm_cannot_read_are_no_names_of_c(self):
+        for name in ("_ZNSt14_Function_base13_Base_managerIZZNK6psflip3cpu1fIiEE", "_ZN6psflip3cpu1gEv"):
+            self.assertEqual(symbols.complaint([("W", name)]), "")
+        self.assertIn("defines strlen for all others", symbols.complaint([("W", "strlen")]))
 
     def test_weak_definitions(self):
         for code in (

@@ -9,21 +9,11 @@ import unittest
 from pathlib import Path
 from unittest import mock
 
-from lab import mutants
 from lab.course import MARK, Task
 from lab.grade import Part, Result
-from lab.mutants import (
-    Verdict,
-    apply,
-    filled,
-    in_numbers,
-    lines_with,
-    read_mutant,
-    read_mutants,
-    speed,
-    try_mutant,
-    verdict_on,
-)
+from lab.wrong import mutants
+from lab.wrong.mutants import Verdict, filled, in_numbers, lines_with, speed, try_mutant, verdict_on
+from lab.wrong.patches import apply, read_mutant, read_mutants
 from stages import ROOT, Failure
 
 LAB = ROOT / "common/lab"
@@ -86,7 +76,7 @@ class Patches(WithPatch):
             (HEAD.replace("Part", "Parts"), "'Parts: races': a line before the diff is 'Key: value' with one of Stage"),
             (HEAD.replace("Part: races\n", ""), "it takes one line 'Part: ...', not 0"),
             (HEAD + "Part: memory\n", "it takes one line 'Part: ...', not 2"),
-            (HEAD.replace("races", "luck"), "Part: luck is none of build, forward"),
+            (HEAD.replace("races", "luck"), "Part: luck is none of build, line, asked, forward"),
             (HEAD.replace("03_shared", "13_shared"), "Stage: there is no 13_shared_memory/update.cu"),
             (HEAD + "File: none.cu\n", "File: there is no 03_shared_memory/none.cu"),
             (HEAD.replace("a race", "a (race"), "Reason: missing"),
@@ -104,7 +94,7 @@ WRONG = HEAD.replace("__syncthreads", "// Stage 03: wrong") + DIFF
 class Verdicts(WithPatch):
     def verdict(self, passed, reason, text=WRONG):
         result = Result(Task("03_shared_memory"), [Part("build", True, ""), Part("races", passed, reason)])
-        with mock.patch("lab.mutants.grade_update", return_value=result):
+        with mock.patch("lab.wrong.mutants.grade_update", return_value=result):
             return try_mutant(self.mutant(text), None)
 
     def test_the_right_reason_and_line(self):
@@ -147,7 +137,7 @@ class Verdicts(WithPatch):
             parts = [Part("speed", *of_solution), Part("speed", *of_mutant)]
             kit = mock.MagicMock(**{"left_out.side_effect": lambda build, stage: "no MPI" if stage == "08_mpi" else ""})
             judge = mock.Mock(**{"return_value.judge.side_effect": parts})
-            with mock.patch.multiple("lab.mutants", Kit=mock.Mock(return_value=kit), Judge=judge):
+            with mock.patch.multiple("lab.wrong.mutants", Kit=mock.Mock(return_value=kit), Judge=judge):
                 verdicts = list(speed(["03_shared_memory", "08_mpi"], [mutant], Path("x")))
             self.assertEqual([verdict.problem for verdict in verdicts], [*problems, "no MPI"])
 

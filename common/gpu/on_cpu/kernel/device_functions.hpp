@@ -114,6 +114,10 @@ inline void __threadfence_block() { std::atomic_thread_fence(std::memory_order_s
 inline void __threadfence() { std::atomic_thread_fence(std::memory_order_seq_cst); }
 inline void __threadfence_system() { std::atomic_thread_fence(std::memory_order_seq_cst); }
 
+// ---- a kernel that may begin before the one before it has ended. Here none does, so there is nothing to wait for.
+inline void cudaGridDependencySynchronize() {}
+inline void cudaTriggerProgrammaticLaunchCompletion() {}
+
 /// Gives the core away for about so long, 1 ms at most. Who waits for another process calls it in the loop.
 inline void __nanosleep(unsigned nanoseconds) { sleep_in_kernel(nanoseconds); }
 

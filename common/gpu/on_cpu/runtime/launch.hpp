@@ -103,11 +103,17 @@ const void* kernel_address(void (*kernel)(P...)) {
 
 // ---- launches with attributes
 
-enum cudaLaunchAttributeID { cudaLaunchAttributeIgnore = 0, cudaLaunchAttributeClusterDimension = 4 };
+enum cudaLaunchAttributeID {
+  cudaLaunchAttributeIgnore = 0,
+  cudaLaunchAttributeClusterDimension = 4,
+  cudaLaunchAttributeProgrammaticStreamSerialization = 6
+};
 union cudaLaunchAttributeValue {
   struct {
     unsigned x, y, z;
   } clusterDim;  ///< in blocks; the grid's extent is a multiple
+  /// The kernel may begin before the one before it in the stream has ended. Here none does.
+  int programmaticStreamSerializationAllowed;
 };
 struct cudaLaunchAttribute {
   cudaLaunchAttributeID id;

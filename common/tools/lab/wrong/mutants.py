@@ -1,107 +1,30 @@
-"""Wrong kernels that the checker must reject, and what it says of each.
+"""Proves the checker by wrong kernels (lab/wrong/patches.py), each of which it must reject, and by what it says.
 
-A mutant is a file common/lab/mutants/NN/NAME.patch, or in a room of NN. First come lines "Key: value", then a unified
-diff against its stage's update.cu:
-    Stage    the folder
-    File     what the patch is against, if another file there that can take the place of update.cu
-    Mistake  what the student did, in a student's words
-    Part     the part of the grader's result that must fail; its reason is what the student reads
-    Reason   a regular expression for that reason; what it matches goes into the table
-    Next     a regular expression for what the student is told to do next; may be left out
-    Names    a piece of a line of the wrong update.cu, whose number the reason must give; left out, or more than one
-    Seconds  the most that one run may take, if others than the checker's 60
 What takes a GPU or nvcc to be judged is only compiled for the CPU where there is none.
-A patch that no longer fits its update.cu is an error: so mutants cannot drift away from the solution.
 """
 
-import os
 import queue
 import re
-import subprocess
 import tempfile
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from lab.course import Task, stages_in
-from lab.grade import BUILD_SECONDS, PARTS, TAKE_MORE, Judge, grade_update
+from lab import cases
+from lab.course import MARK, WEIGHTS, Task, files_of, stages_in
+from lab.diagnose import Finding
+from lab.grade import BUILD_SECONDS, TAKE_MORE, Judge, Result, grade, grade_update, share_out
 from lab.kit import Kit
 from lab.regions import starter
+from lab.wrong import debugging
+from lab.wrong.patches import FOLDER, apply, read_mutants
 from models import MAJORITY, MODELS
 from options import Parser, adder, whole
 from stages import ROOT, Failure, progress
 from table import as_markdown
 
-FOLDER = "common/lab/mutants"
 GUIDE = "common/lab/INSTRUCTOR.md"
 TABLE = re.compile(r"(<!-- mutants -->\n).*?(<!-- end mutants -->)", re.DOTALL)
-KEYS = ("Stage", "Mistake", "Part", "Reason")  # one line each
-OPTIONAL = ("File", "Next", "Names", "Seconds")
-
-
-@dataclass(frozen=True)
-class Mutant:
-    name: str
-    stage: str
-    file: str
-    mistake: str
-    part: str
-    reason: str
-    next_step: str  # empty: any
-    names: tuple[str, ...]
-    seconds: float
-    patch: Path
-
-
-def read_mutant(path):
-    """What a patch's first lines say. Failure, naming the file, if one is missing or unknown."""
-
-    def expect(condition, problem):
-        if not condition:
-            raise Failure(f"{path.name}: {problem}")
-
-    values = {key: [] for key in KEYS + OPTIONAL}
-    for line in filter(None, path.read_text().split("\n--- ", 1)[0].splitlines()):
-        key, colon, value = line.partition(":")
-        form = f"a line before the diff is 'Key: value' with one of {', '.join(values)}"
-        expect(colon and key in values and value.strip(), f"'{line}': {form}")
-        values[key].append(value.strip())
-    for key in KEYS:
-        expect(len(values[key]) == 1, f"it takes one line '{key}: ...', not {len(values[key])}")
-    stage, mistake, part, reason = (values[key][0] for key in KEYS)
-    expect(len(values["File"]) < 2, "it takes one line 'File: ...' at most")
-    file = "".join(values["File"]) or "update.cu"
-    expect((ROOT / stage / file).is_file(), f"{'File' if values['File'] else 'Stage'}: there is no {stage}/{file}")
-    expect(part in PARTS, f"Part: {part} is none of {', '.join(PARTS)}")
-    expect(len(values["Next"]) < 2, "it takes one line 'Next: ...' at most")
-    next_step = "".join(values["Next"])
-    for key, rule in (("Reason", reason), ("Next", next_step)):
-        try:
-            re.compile(rule)
-        except re.error as error:
-            expect(False, f"{key}: {error}")
-    seconds = values["Seconds"] or ["60"]
-    expect(len(seconds) == 1 and seconds[0].isdecimal(), f"Seconds: {seconds[-1]} is no whole number, or one too many")
-    names = tuple(values["Names"])
-    return Mutant(path.stem, stage, file, mistake, part, reason, next_step, names, int(seconds[0]), path)
-
-
-def read_mutants():
-    return [read_mutant(path) for path in sorted((ROOT / FOLDER).rglob("*.patch"), key=lambda path: path.name)]
-
-
-def apply(mutant, folder, root=ROOT):
-    """The wrong update.cu, in a folder of its own. Failure if the patch does not fit."""
-    target = folder / mutant.stage / mutant.file
-    target.parent.mkdir(parents=True)
-    target.write_bytes((root / mutant.stage / mutant.file).read_bytes())
-    # Without a repository, so that git changes the folder's file and not one of the tree's.
-    environment = os.environ | {"GIT_CEILING_DIRECTORIES": str(folder.parent), "GIT_DIR": str(folder / "none")}
-    done = subprocess.run(["git", "apply", mutant.patch], cwd=folder, env=environment, capture_output=True, text=True)
-    if done.returncode != 0:
-        reason = done.stderr.strip().splitlines()[0]
-        raise Failure(f"{mutant.patch.name} does not fit {mutant.stage}/{mutant.file}: {reason}")
-    return target
 
 
 def lines_with(piece, file):
@@ -168,25 +91,104 @@ def try_solution(stage, kit):
     return Verdict(f"solution of {stage}", "; ".join(failed) if failed or result.passed else "does not pass")
 
 
+def try_debugging(mutant, mended, kit):
+    """A kernel that is handed out to be debugged: the right line with the mended kernel passes; any other answer does
+    not, and has the points of what is right in it. `mended`: what was judged of the right kernel."""
+    lines = debugging.right_lines(mutant)
+    right, wrong = min(lines), next(n for n in range(max(lines), 0, -1) if n not in lines)
+    given = parts_of(mutant, debugging.handed_out(mutant), mutant.part, kit)
+    problems = [] if shows_symptom(mutant, kit) else [f"'{mutant.shows}' shows nothing"]
+    for what, parts, line, expected in (
+        ("mended, right line", mended, right, (True, True)),
+        ("mended, wrong line", mended, wrong, (True, False)),
+        ("as handed out, right line", given, right, (False, True)),
+        ("as handed out, wrong line", given, wrong, (False, False)),
+    ):
+        task, attempt = Task(mutant.stage, debug=True), debugging.Attempt(f"line: {line}\n", mutant)
+        named = Judge(task, {}, kit, mutant.seconds, (), attempt).judge("line")
+        result = Result(task, [replace(part) for part in parts] + [named])
+        share_out(result, WEIGHTS)
+        earned = any(part.score for part in result.parts[:-1]), result.parts[-1].score > 0
+        if earned != expected or result.passed != all(expected):
+            said = "; ".join(f"{part.name}: {part.score:g} of {part.points:g}, {part.reason}" for part in result.parts)
+            problems.append(f"{what}: {said}")
+    return Verdict(mutant.name, "; ".join(problems), caught="as reported")
+
+
+def parts_of(mutant, text, part, kit):
+    """The parts of a kernel that was to be debugged, but for the line."""
+    files = {f"{mutant.stage}/update.cu": text.encode()}
+    task = Task(mutant.stage, debug=True)
+    return grade(task, files, kit=kit, only=(part,), seconds=mutant.seconds).parts
+
+
+def shows_symptom(mutant, kit):
+    """Whether the kernel that was built last ends as the reference does not, where it should."""
+    environ, problem, launch = debugging.shown(mutant)
+    case = cases.Case(tuple(problem), tuple(launch), cases.ranks_of_test(Task(mutant.stage), "forward"))
+    judge = Judge(Task(mutant.stage), {}, kit, mutant.seconds, ())
+    try:
+        return judge.hash("plain", case, environ) != judge.reference_hash(case)
+    except Finding:
+        return True
+
+
+def prove_debugging(model, mutants, folder):
+    """Tries every kernel that is handed out to be debugged, a stage at a time, and that what was reported of it is not
+    so of the right one. Yields verdicts."""
+    kit = kit_of(model, folder)
+    for stage in (stage for stage in kit.stages if kit.model(stage) == model):
+        own = [mutant for mutant in mutants if mutant.stage == stage]
+        if own:
+            solution = debugging.without_marks((ROOT / stage / "update.cu").read_text())
+            mended = parts_of(own[0], solution, "forward", kit)
+            always = [mutant.shows for mutant in own if shows_symptom(mutant, kit)]
+            said = f"these show something with the right kernel, too: {always}" if always else ""
+            yield Verdict(f"right kernel of {stage}", said)
+        for mutant in own:
+            yield try_debugging(mutant, mended, kit)
+
+
+def kit_of(model, folder):
+    """The 2D model's is where common/tools/grade looks, too."""
+    return Kit(ROOT, folder if model == MAJORITY.name else folder.with_name(f"{folder.name}-3d"))
+
+
+def try_untouched(task, kit):
+    """The stage's solution, with its right bits, is none of an exercise."""
+    files = {name: (ROOT / name).read_bytes() for name in files_of(task, ROOT)}
+    result = grade(task, files, kit=kit, only=("asked", "counters"))
+    passed = [f"{part.name}: {part.reason}" for part in result.parts]
+    return Verdict(f"untouched {task.name}", f"passes: {'; '.join(passed)}" if result.passed else "")
+
+
+def exercises_of(stage):
+    """The exercises of a stage that ask for code."""
+    marks = MARK.finditer((ROOT / stage / "exercises.md").read_text())
+    return [Task(stage, int(mark["number"])) for mark in marks if mark["files"]]
+
+
 def prove(model, mutants, with_stages, folder):
     """Tries everything that belongs to a model. Yields verdicts."""
-    # The 2D model's is where common/tools/grade looks, too.
-    kit = Kit(ROOT, folder if model == MAJORITY.name else folder.with_name(f"{folder.name}-3d"))
+    kit = kit_of(model, folder)
     for stage in (stage for stage in kit.stages if with_stages and kit.model(stage) == model):
         yield try_solution(stage, kit)
         yield try_starter(stage, kit)
+        for task in exercises_of(stage):
+            yield try_untouched(task, kit)
     for mutant in mutants:
         if kit.model(mutant.stage) == model:
             yield try_mutant(mutant, kit)
 
 
-def prove_all(mutants, with_stages, folder):
-    """The verdicts, in any order. The two models have nothing in common but the machine: each has a kit of its own."""
+def in_both_models(tries):
+    """The verdicts that tries(model) yields, in any order. The two models have nothing in common but the machine: each
+    has a kit of its own."""
     verdicts = queue.SimpleQueue()
 
     def work(model):
         try:
-            for verdict in prove(model, mutants, with_stages, folder):
+            for verdict in tries(model):
                 verdicts.put(verdict)
         except Exception as error:  # whoever reads the queue raises it
             verdicts.put(error)
@@ -253,7 +255,9 @@ def in_numbers(mutants, verdicts, repeat):
     names = {mutant.name for mutant in mutants}
     others = [verdict.name for verdict in verdicts if verdict.name not in names]
     parts = [f"{len(mutants)} mutants" + (f", {repeat} times each" if repeat > 1 else "")]
-    parts += [f"{count} {what}s" for what in ("starter", "solution") if (count := sum(what in name for name in others))]
+    for what in ("starter", "solution", "untouched exercise"):
+        count = sum(what.split()[0] in name for name in others)
+        parts += [f"{count} {what}s"] * (count > 0)
     return ", ".join(parts) + ": "
 
 
@@ -270,6 +274,8 @@ def option_parser():
     where = "what is compiled once: the 2D model's here, the 3D one's in DIR-3d (build-lab)"
     add("--build-dir", "DIR", where, Path, default=ROOT / "build-lab")
     add("--repeat", "N", "try every mutant so many times, and fill no table (1)", whole, default=1)
+    debugging = "only the kernels that are handed out to be debugged: every right answer passes, and no wrong one"
+    parser.add_argument("--debug", action="store_true", help=debugging)
     on_gpu = "on a machine with a GPU: only the speed of the solutions, and what cheats there"
     parser.add_argument("--speed", action="store_true", help=on_gpu)
     parser.add_argument("--list", action="store_true", help="only list them")
@@ -290,16 +296,22 @@ def main(arguments):
     if options.speed:
         mutants = [mutant for mutant in mutants if mutant.part == "speed"]
         stages = sorted({*stages, *(mutant.stage for mutant in mutants)})
+    if options.debug:
+        mutants = [mutant for mutant in mutants if mutant.symptom]
     if options.list:
         for mutant in mutants:
-            print(f"{mutant.name:28} {mutant.part:9} {mutant.mistake}")
+            print(f"{mutant.name:28} {mutant.part:9} {mutant.symptom if options.debug else mutant.mistake}")
         return 0
 
-    alone = bool(options.names or options.speed or options.repeat > 1)
+    alone = bool(options.names or options.speed or options.debug or options.repeat > 1)
     again = [mutant for mutant in mutants for _ in range(options.repeat)]  # so each is compiled once
-    tried = (
-        speed(stages, mutants, options.build_dir) if options.speed else prove_all(again, not alone, options.build_dir)
-    )
+    folder = options.build_dir
+    if options.speed:
+        tried = speed(stages, mutants, folder)
+    elif options.debug:
+        tried = in_both_models(lambda model: prove_debugging(model, again, folder))
+    else:
+        tried = in_both_models(lambda model: prove(model, again, not alone, folder))
     verdicts = []
     for verdict in tried:
         verdicts.append(verdict)

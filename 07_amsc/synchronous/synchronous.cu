@@ -1,0 +1,214 @@
+// Synchronous multispin coding: 32 sites of one system in a word, and a draw of its own for every one of them.
+//
+// A thread has a word, in some replicas: it throws the dice for all of its sites (dice.hpp), fetches the words around
+// and updates them as metropolis.hpp does. Draws need no spins. So a launch may begin while the one before it is still
+// at work, and makes its draws; only then it waits for the spins.
+
+#include "07_amsc/kernels/kernels.hpp"
+#include "07_amsc/synchronous/dice.hpp"
+#include "07_amsc/synchronous/graph.hpp"
+#include "07_amsc/synchronous/system_simulation.cuh"
+#include "gpu/constants.hpp"
+
+namespace psflip::PSFLIP_PLATFORM {
+namespace {
+
+using namespace spin_glass;
+using amsc::Dice;
+using amsc::Systems;
+
+constexpr int most_block = 128, blocks_per_multiprocessor = 7;  // so that a thread may have 72 registers
+
+/// What is the same for all threads of a launch.
+struct HalfSweep {
+  Systems systems;
+  int words, plane;  ///< of a colour, and of a plane of it
+  Divisor row;
+  Colour colour;
+  const std::uint32_t* first_sweep;
+  std::uint32_t sweep;  ///< its number, counted from *first_sweep
+  Dice dice;
+  std::uint32_t* own;           ///< spins of the colour
+  const std::uint32_t* others;  ///< of the other one
+  const std::uint32_t* bonds;   ///< of the colour
+};
+
+/// The word beside a site's own, in direction +x or -x, has its neighbour at the same bit; if it is `beyond` the end of
+/// the row, after a rotation by one bit. Bits that are no sites' may be anything.
+template <bool whole>
+__device__ std::uint32_t to_the_right(std::uint32_t word, bool beyond, int bits) {
+  if constexpr (whole) return __funnelshift_r(word, word, beyond);
+  return beyond ? word >> 1 | word << (bits - 1) : word;
+}
+template <bool whole>
+__device__ std::uint32_t to_the_left(std::uint32_t word, bool beyond, int bits) {
+  if constexpr (whole) return __funnelshift_l(word, word, beyond);
+  return beyond ? word << 1 | word >> (bits - 1) : word;
+}
+
+/// Everything that is launched after this may begin, and what was launched before has ended.
+__device__ void wait_for_spins() {
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
+  cudaGridDependencySynchronize();
+  cudaTriggerProgrammaticLaunchCompletion();
+#endif
+}
+
+/// A thread takes a word of the plane blockIdx.y * blockDim.y + threadIdx.y, in the systems blockIdx.z, + gridDim.z,
+/// ... `whole`: words have 32 sites.
+template <int together, int tops, bool whole>
+__global__ void __launch_bounds__(most_block, blocks_per_multiprocessor)
+    update_words(const __grid_constant__ HalfSweep half) {
+  using Spins = Words<together>;
+  const Systems& systems = half.systems;
+  const int size = systems.words.layout.size, row = systems.words.layout.row, plane = half.plane, planes = size / 2;
+  const int in_plane = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
+  const int z = static_cast<int>(blockIdx.y * blockDim.y + threadIdx.y);
+  if (in_plane >= plane || z >= planes) return;  // whole blocks cover the words
+  const int y = row > 1 ? half.row.quotient(in_plane) : in_plane, x = in_plane - y * row, i = in_plane + plane * z;
+  // Where the neighbours are: as in 05_sliced/sliced.hpp, with fewer operations.
+  const int above = plane * (half.colour == red ? z : after(z, planes));
+  const int below = plane * (half.colour == red ? before(z, planes) : z);
+  const int before_y = y > 0 ? in_plane - row : in_plane - row + plane, after_y = y < size - 1 ? in_plane + row : x;
+  const bool at_end = x == row - 1, at_begin = x == 0;
+
+  const auto parts = static_cast<unsigned>(systems.parts());
+  const std::uint32_t sweep = *half.first_sweep + half.sweep;
+  for (unsigned system = blockIdx.z; system < systems.count(); system += gridDim.z) {
+    const unsigned sample = parts == 1 ? system : system / parts, first_replica = (system - sample * parts) * together;
+    std::uint32_t bonds[directions];
+    const std::uint32_t* const first_bond = half.bonds + systems.bonds(sample, i);
+#pragma unroll
+    for (int d = 0; d < directions; ++d) bonds[d] = __ldg(first_bond + d * Systems::step);
+
+    std::uint32_t accepted[amsc::costs][together];
+    const amsc::Throw which{static_cast<std::uint32_t>(half.colour * half.words + i), first_replica, sweep, sample};
+    amsc::throw_dice<tops>(half.dice, which, whole ? ~0u : systems.words.all(), accepted);
+
+    wait_for_spins();
+    const std::int64_t lattice = std::int64_t{system} * half.words;
+    const auto* const upper = reinterpret_cast<const Spins*>(half.others) + lattice + above;
+    const auto* const lower = reinterpret_cast<const Spins*>(half.others) + lattice + below;
+    auto* const own = reinterpret_cast<Spins*>(half.own) + lattice + i;
+    Spins around[directions], spins = *own;
+    around[plus_x] = upper[at_end ? before_y + 1 - row : before_y + 1];
+    around[minus_x] = lower[at_begin ? after_y - 1 + row : after_y - 1];
+    around[plus_y] = lower[after_y];
+    around[minus_y] = upper[before_y];
+    around[plus_z] = upper[in_plane];
+    around[minus_z] = lower[in_plane];
+#pragma unroll
+    for (int r = 0; r < together; ++r) {
+      around[plus_x].of[r] = to_the_right<whole>(around[plus_x].of[r], at_end, systems.words.bits);
+      around[minus_x].of[r] = to_the_left<whole>(around[minus_x].of[r], at_begin, systems.words.bits);
+      std::uint32_t of_replica[directions];
+#pragma unroll
+      for (int d = 0; d < directions; ++d) of_replica[d] = around[d].of[r];
+      const std::uint32_t updated = amsc::updated(spins.of[r], of_replica, bonds,
+                                                  amsc::HelpOfBits{accepted[0][r], accepted[1][r], accepted[2][r]});
+      spins.of[r] = whole ? updated : updated & systems.words.all();
+    }
+    *own = spins;
+  }
+}
+
+__global__ void set_sweep(std::uint32_t* sweep, std::uint32_t value) { *sweep = value; }
+__global__ void add_sweeps(std::uint32_t* sweep, std::uint32_t more) { *sweep += more; }
+
+class SynchronousSimulation : public SystemSimulation {
+ public:
+  SynchronousSimulation(const Problem& problem, const Launch& launch)
+      : SystemSimulation(problem, launch),
+        dice_(problem.seed, thresholds(problem.beta, problem.generator)),
+        first_sweep_(1) {
+    int clusters = 0;  // came with early launches, in compute capability 9.0
+    CHECK_CUDA(cudaDeviceGetAttribute(&clusters, cudaDevAttrClusterLaunch, launch.device));
+    early_ = clusters != 0;
+  }
+
+ protected:
+  void update(std::int64_t half_sweeps) override {
+    const std::int64_t end = this->half_sweeps_done_ + half_sweeps;
+    if (this->half_sweeps_done_ % 2 == blue) go_on_to(this->half_sweeps_done_ + 1);
+    if (end - this->half_sweeps_done_ >= 2 * sweeps_of_graph) {
+      if (!graph_)
+        graph_ = Graph([&](cudaStream_t stream) {
+          for (int h = 0; h < 2 * sweeps_of_graph; ++h) launch_half_sweep(h, h > 0, stream);
+          add_sweeps<<<1, 1, 0, stream>>>(first_sweep_.data(), sweeps_of_graph);
+        });
+      begin_at(this->half_sweeps_done_ / 2);
+      for (; end - this->half_sweeps_done_ >= 2 * sweeps_of_graph; this->half_sweeps_done_ += 2 * sweeps_of_graph)
+        graph_.launch();
+    }
+    go_on_to(end);
+  }
+
+ private:
+  static constexpr int sweeps_of_graph = 32;
+
+  void begin_at(std::int64_t sweep) {
+    set_sweep<<<1, 1>>>(first_sweep_.data(), static_cast<std::uint32_t>(sweep));
+    CHECK_CUDA(cudaGetLastError());
+  }
+
+  void go_on_to(std::int64_t end) {
+    if (this->half_sweeps_done_ == end) return;
+    begin_at(this->half_sweeps_done_ / 2);
+    for (int h = this->half_sweeps_done_ % 2, first = h; this->half_sweeps_done_ < end; ++h, ++this->half_sweeps_done_)
+      launch_half_sweep(h, h > first, nullptr);
+  }
+
+  /// Half-sweep number h, counted from the red one of *first_sweep. `early`: what comes before it in the stream is one,
+  /// too, for whose spins it waits by itself; not what sets *first_sweep, which it reads at once.
+  void launch_half_sweep(int h, bool early, cudaStream_t stream) {
+    const Systems& systems = this->systems_;
+    const auto colour = static_cast<Colour>(h % 2);
+    const HalfSweep half{systems,
+                         systems.words.count(),
+                         systems.words.layout.row * this->size_,
+                         Divisor(systems.words.layout.row),
+                         colour,
+                         first_sweep_.data(),
+                         static_cast<std::uint32_t>(h / 2),
+                         dice_,
+                         this->spins_[colour].data(),
+                         this->spins_[other(colour)].data(),
+                         this->bonds_[colour].data()};
+    with_constant<1, 2, 4>(systems.together, [&]<int together>() {
+      if (systems.words.bits < 32)
+        start(update_words<together, amsc::costs, false>, half, early, stream);
+      else
+        with_constant<1, 2, 3>(std::max(dice_.costs_with_top, 1),
+                               [&]<int tops>() { start(update_words<together, tops, true>, half, early, stream); });
+    });
+  }
+
+  void start(void (*kernel)(HalfSweep), const HalfSweep& half, bool early, cudaStream_t stream) {
+    const int threads = *this->launch_.threads, in_plane = std::min(threads, half.plane);
+    cudaLaunchAttribute attribute{};
+    attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    attribute.val.programmaticStreamSerializationAllowed = 1;
+    cudaLaunchConfig_t config{};
+    config.blockDim = dim3(in_plane, threads / in_plane);
+    config.gridDim = dim3(blocks_for(half.plane, in_plane), blocks_for(this->size_ / 2, config.blockDim.y),
+                          grid_samples(half.systems.count()));
+    config.stream = stream;
+    config.attrs = &attribute;
+    config.numAttrs = early && early_ ? 1 : 0;
+    CHECK_CUDA(cudaLaunchKernelEx(&config, kernel, half));
+  }
+
+  Dice dice_;
+  bool early_;  ///< the device can begin a launch before the one before it has ended
+  DeviceBuffer<std::uint32_t> first_sweep_;
+  Graph graph_;  ///< of sweeps_of_graph sweeps
+};
+
+}  // namespace
+
+std::unique_ptr<Simulation> make_synchronous(const Problem& problem, const Launch& launch) {
+  refuse_large_problem(problem, launch, SystemSimulation::bytes_needed(problem, launch));
+  return std::make_unique<SynchronousSimulation>(problem, launch);
+}
+
+}  // namespace psflip::PSFLIP_PLATFORM
