@@ -32,7 +32,7 @@ class Device:
     def caches(self, registers=0):
         """For PSFLIP_CACHES; registers: of a thread, if known."""
         l2 = int(self.l2_bytes / self.l2_halves)
-        return ",".join(map(str, (self.multiprocessors, *self.resident, self.l1_bytes, l2, registers)))
+        return ",".join(map(str, (self.multiprocessors, *self.resident, self.l1_bytes, l2, int(registers))))
 
 
 DEVICES = {

@@ -152,6 +152,9 @@ class Predictions(unittest.TestCase):
 
     EXPECTED: ClassVar = {"memory": 11, "L2": 12, "L1 and shared": 10, "launches": 6}
 
+    def test_the_caches_of_a_device(self):
+        self.assertEqual(replace(self.DEVICE, l2_halves=2).caches(registers=56.0), "10,64,2,100,7,500000,56")
+
     def test_what_fits_into_l2_need_not_come_from_memory(self):
         small = self.ROW | {"read_bytes": 3e5, "written_bytes": 4e5}
         self.assertEqual(predict.limits(small, self.DEVICE)["memory"], 0)
