@@ -44,6 +44,9 @@ METRICS = {
     "alu_percent": "sm__inst_executed_pipe_alu.avg.pct_of_peak_sustained_active",
     "warps_per_sm": "sm__warps_active.avg.per_cycle_active",
     "registers": "launch__registers_per_thread",
+    "branches": "smsp__sass_branch_targets.sum",
+    "divergent_branches": "smsp__sass_branch_targets_threads_divergent.sum",
+    "branch_efficiency": "smsp__sass_average_branch_targets_threads_uniform.pct",
 }
 STALLS = (
     "long_scoreboard short_scoreboard barrier lg_throttle mio_throttle math_pipe_throttle wait not_selected "
