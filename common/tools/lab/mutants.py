@@ -4,6 +4,7 @@ A mutant is a file common/lab/mutants/NN/NAME.patch, or in a room of NN. First c
 diff against its stage's update.cu:
     Stage    the folder
     File     what the patch is against, if another file there that can take the place of update.cu
+    Exercise the number of one whose file the patch is against; it is judged as that exercise is
     Mistake  what the student did, in a student's words
     Part     the part of the grader's result that must fail; its reason is what the student reads
     Reason   a regular expression for that reason; what it matches goes into the table
@@ -23,8 +24,8 @@ import threading
 from dataclasses import dataclass
 from pathlib import Path
 
-from lab.course import Task, stages_in
-from lab.grade import BUILD_SECONDS, PARTS, TAKE_MORE, Judge, grade_update
+from lab.course import Task, files_of, stages_in
+from lab.grade import BUILD_SECONDS, PARTS, TAKE_MORE, Judge, grade, grade_update
 from lab.kit import Kit
 from lab.regions import starter
 from models import MAJORITY, MODELS
@@ -36,13 +37,14 @@ FOLDER = "common/lab/mutants"
 GUIDE = "common/lab/INSTRUCTOR.md"
 TABLE = re.compile(r"(<!-- mutants -->\n).*?(<!-- end mutants -->)", re.DOTALL)
 KEYS = ("Stage", "Mistake", "Part", "Reason")  # one line each
-OPTIONAL = ("File", "Next", "Names", "Seconds")
+OPTIONAL = ("File", "Exercise", "Next", "Names", "Seconds")
 
 
 @dataclass(frozen=True)
 class Mutant:
     name: str
     stage: str
+    exercise: int | None
     file: str
     mistake: str
     part: str
@@ -70,7 +72,14 @@ def read_mutant(path):
         expect(len(values[key]) == 1, f"it takes one line '{key}: ...', not {len(values[key])}")
     stage, mistake, part, reason = (values[key][0] for key in KEYS)
     expect(len(values["File"]) < 2, "it takes one line 'File: ...' at most")
+    expect(len(values["Exercise"]) < 2, "it takes one line 'Exercise: ...' at most")
+    exercise = "".join(values["Exercise"])
+    expect(exercise.isdecimal() or not exercise, f"Exercise: {exercise} is no whole number")
+    exercise = int(exercise) if exercise else None
     file = "".join(values["File"]) or "update.cu"
+    if exercise is not None:
+        expect(not values["File"], "the exercise says which file it is")
+        file = files_of(Task(stage, exercise), ROOT)[0].removeprefix(f"{stage}/")
     expect((ROOT / stage / file).is_file(), f"{'File' if values['File'] else 'Stage'}: there is no {stage}/{file}")
     expect(part in PARTS, f"Part: {part} is none of {', '.join(PARTS)}")
     expect(len(values["Next"]) < 2, "it takes one line 'Next: ...' at most")
@@ -83,7 +92,7 @@ def read_mutant(path):
     seconds = values["Seconds"] or ["60"]
     expect(len(seconds) == 1 and seconds[0].isdecimal(), f"Seconds: {seconds[-1]} is no whole number, or one too many")
     names = tuple(values["Names"])
-    return Mutant(path.stem, stage, file, mistake, part, reason, next_step, names, int(seconds[0]), path)
+    return Mutant(path.stem, stage, exercise, file, mistake, part, reason, next_step, names, int(seconds[0]), path)
 
 
 def read_mutants():
@@ -121,7 +130,9 @@ class Verdict:
 def try_mutant(mutant, kit):
     with tempfile.TemporaryDirectory(prefix="psflip-mutant-") as folder:
         update = apply(mutant, Path(folder))
-        result = grade_update(mutant.stage, update, kit=kit, only=(mutant.part,), seconds=mutant.seconds)
+        task = Task(mutant.stage, mutant.exercise)
+        files = {files_of(task, ROOT)[0]: update.read_bytes()}
+        result = grade(task, files, kit=kit, only=(mutant.part,), seconds=mutant.seconds)
         return verdict_on(mutant, result.part(mutant.part), update)
 
 
