@@ -55,7 +55,6 @@ struct PhiloxKeys {
 };
 template <int rounds>
 PSFLIP_HOST_DEVICE Quadruple philox4x32(Quadruple counter, const PhiloxKeys<rounds>& keys) {
-#pragma unroll
   for (int round = 0; round < rounds; ++round) counter = philox_round(counter, keys.of[round][0], keys.of[round][1]);
   return counter;
 }

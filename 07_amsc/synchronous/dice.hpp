@@ -10,7 +10,7 @@
 
 #include "06_prng/generators/philox.hpp"
 #include "07_amsc/metropolis.hpp"
-#include "gpu/host_device.hpp"
+#include "gpu/check.hpp"
 #include "spin_glass/model/problem.hpp"
 
 namespace psflip::amsc {
@@ -43,8 +43,8 @@ struct Throw {
 /// Which sites of the word accept, in each of `replicas` replicas: 1, 2 or 4. `sites` are those that there are. The
 /// thresholds of costs beyond the first `tops` have no bit among the upper eight.
 template <int tops, int replicas>
-PSFLIP_HOST_DEVICE void throw_dice(const Dice& dice, const Throw& which, std::uint32_t sites,
-                                   std::uint32_t (&accepted)[costs][replicas]) {
+__device__ void throw_dice(const Dice& dice, const Throw& which, std::uint32_t sites,
+                           std::uint32_t (&accepted)[costs][replicas]) {
   const auto hash = [&](std::uint32_t replica, std::uint32_t n) {
     return prng::philox4x32({{which.word, replica, which.sweep, n}}, dice.keys);
   };

@@ -18,12 +18,16 @@ using amsc::Dice;
 using amsc::Systems;
 
 constexpr int most_block = 128, blocks_per_multiprocessor = 7;  // so that a thread may have 72 registers
+constexpr std::int64_t most_systems = 65535;                    // of a launch
 
 /// What is the same for all threads of a launch.
 struct HalfSweep {
-  Systems systems;
-  int words, plane;  ///< of a colour, and of a plane of it
-  Divisor row;
+  int size, row, plane, words;  ///< L, and words of a row, of a plane and of a colour
+  int bits;                     ///< sites of a word
+  Divisor by_row, by_parts;
+  int parts;              ///< systems of a sample
+  unsigned first_sample;  ///< of this launch
+  std::int64_t bonds_of_sample;
   Colour colour;
   const std::uint32_t* first_sweep;
   std::uint32_t sweep;  ///< its number, counted from *first_sweep
@@ -46,7 +50,7 @@ __device__ std::uint32_t to_the_left(std::uint32_t word, bool beyond, int bits) 
   return beyond ? word << 1 | word >> (bits - 1) : word;
 }
 
-/// Everything that is launched after this may begin, and what was launched before has ended.
+/// The launch before has ended, and so have all before that, for it has waited, too. The next one may begin.
 __device__ void wait_for_spins() {
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
   cudaGridDependencySynchronize();
@@ -54,62 +58,60 @@ __device__ void wait_for_spins() {
 #endif
 }
 
-/// A thread takes a word of the plane blockIdx.y * blockDim.y + threadIdx.y, in the systems blockIdx.z, + gridDim.z,
-/// ... `whole`: words have 32 sites.
+/// A thread takes a word of the plane blockIdx.y * blockDim.y + threadIdx.y in system blockIdx.z of the launch.
+/// `whole`: words have 32 sites.
 template <int together, int tops, bool whole>
 __global__ void __launch_bounds__(most_block, blocks_per_multiprocessor)
     update_words(const __grid_constant__ HalfSweep half) {
   using Spins = Words<together>;
-  const Systems& systems = half.systems;
-  const int size = systems.words.layout.size, row = systems.words.layout.row, plane = half.plane, planes = size / 2;
+  const int size = half.size, row = half.row, plane = half.plane, planes = size / 2;
   const int in_plane = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
   const int z = static_cast<int>(blockIdx.y * blockDim.y + threadIdx.y);
   if (in_plane >= plane || z >= planes) return;  // whole blocks cover the words
-  const int y = row > 1 ? half.row.quotient(in_plane) : in_plane, x = in_plane - y * row, i = in_plane + plane * z;
-  // Where the neighbours are: as in 05_sliced/sliced.hpp, with fewer operations.
-  const int above = plane * (half.colour == red ? z : after(z, planes));
-  const int below = plane * (half.colour == red ? before(z, planes) : z);
+  const int i = in_plane + plane * z;
+  const unsigned sample_here = half.parts > 1 ? half.by_parts.quotient(blockIdx.z) : blockIdx.z;
+  const unsigned sample = half.first_sample + sample_here, part = blockIdx.z - sample_here * half.parts;
+
+  std::uint32_t bonds[directions];
+  const std::uint32_t* const first_bond = half.bonds + sample * half.bonds_of_sample + Systems::bond(i);
+#pragma unroll
+  for (int d = 0; d < directions; ++d) bonds[d] = __ldg(first_bond + d * Systems::step);
+
+  std::uint32_t accepted[amsc::costs][together];
+  const amsc::Throw which{static_cast<std::uint32_t>(half.colour * half.words + i), part * together,
+                          *half.first_sweep + half.sweep, sample};
+  const std::uint32_t sites = whole ? ~0u : ~0u >> (32 - half.bits);
+  amsc::throw_dice<tops>(half.dice, which, sites, accepted);
+
+  // Where the neighbours are: as in 05_sliced/sliced.hpp, in fewer operations.
+  const std::int64_t lattice = (std::int64_t{sample} * half.parts + part) * half.words;
+  const auto* const others = reinterpret_cast<const Spins*>(half.others) + lattice;
+  const Spins* const upper = others + plane * (half.colour == red ? z : after(z, planes));
+  const Spins* const lower = others + plane * (half.colour == red ? before(z, planes) : z);
+  auto* const own = reinterpret_cast<Spins*>(half.own) + lattice + i;
+  const int y = row > 1 ? half.by_row.quotient(in_plane) : in_plane, x = in_plane - y * row;
   const int before_y = y > 0 ? in_plane - row : in_plane - row + plane, after_y = y < size - 1 ? in_plane + row : x;
   const bool at_end = x == row - 1, at_begin = x == 0;
 
-  const auto parts = static_cast<unsigned>(systems.parts());
-  const std::uint32_t sweep = *half.first_sweep + half.sweep;
-  for (unsigned system = blockIdx.z; system < systems.count(); system += gridDim.z) {
-    const unsigned sample = parts == 1 ? system : system / parts, first_replica = (system - sample * parts) * together;
-    std::uint32_t bonds[directions];
-    const std::uint32_t* const first_bond = half.bonds + systems.bonds(sample, i);
+  wait_for_spins();
+  Spins around[directions], spins = *own;
+  around[plus_x] = upper[at_end ? before_y + 1 - row : before_y + 1];
+  around[minus_x] = lower[at_begin ? after_y - 1 + row : after_y - 1];
+  around[plus_y] = lower[after_y];
+  around[minus_y] = upper[before_y];
+  around[plus_z] = upper[in_plane];
+  around[minus_z] = lower[in_plane];
 #pragma unroll
-    for (int d = 0; d < directions; ++d) bonds[d] = __ldg(first_bond + d * Systems::step);
-
-    std::uint32_t accepted[amsc::costs][together];
-    const amsc::Throw which{static_cast<std::uint32_t>(half.colour * half.words + i), first_replica, sweep, sample};
-    amsc::throw_dice<tops>(half.dice, which, whole ? ~0u : systems.words.all(), accepted);
-
-    wait_for_spins();
-    const std::int64_t lattice = std::int64_t{system} * half.words;
-    const auto* const upper = reinterpret_cast<const Spins*>(half.others) + lattice + above;
-    const auto* const lower = reinterpret_cast<const Spins*>(half.others) + lattice + below;
-    auto* const own = reinterpret_cast<Spins*>(half.own) + lattice + i;
-    Spins around[directions], spins = *own;
-    around[plus_x] = upper[at_end ? before_y + 1 - row : before_y + 1];
-    around[minus_x] = lower[at_begin ? after_y - 1 + row : after_y - 1];
-    around[plus_y] = lower[after_y];
-    around[minus_y] = upper[before_y];
-    around[plus_z] = upper[in_plane];
-    around[minus_z] = lower[in_plane];
+  for (int r = 0; r < together; ++r) {
+    around[plus_x].of[r] = to_the_right<whole>(around[plus_x].of[r], at_end, half.bits);
+    around[minus_x].of[r] = to_the_left<whole>(around[minus_x].of[r], at_begin, half.bits);
+    std::uint32_t of_replica[directions];
 #pragma unroll
-    for (int r = 0; r < together; ++r) {
-      around[plus_x].of[r] = to_the_right<whole>(around[plus_x].of[r], at_end, systems.words.bits);
-      around[minus_x].of[r] = to_the_left<whole>(around[minus_x].of[r], at_begin, systems.words.bits);
-      std::uint32_t of_replica[directions];
-#pragma unroll
-      for (int d = 0; d < directions; ++d) of_replica[d] = around[d].of[r];
-      const std::uint32_t updated = amsc::updated(spins.of[r], of_replica, bonds,
-                                                  amsc::HelpOfBits{accepted[0][r], accepted[1][r], accepted[2][r]});
-      spins.of[r] = whole ? updated : updated & systems.words.all();
-    }
-    *own = spins;
+    for (int d = 0; d < directions; ++d) of_replica[d] = around[d].of[r];
+    const amsc::HelpOfBits help{accepted[0][r], accepted[1][r], accepted[2][r]};
+    spins.of[r] = amsc::updated(spins.of[r], of_replica, bonds, help) & sites;
   }
+  *own = spins;
 }
 
 __global__ void set_sweep(std::uint32_t* sweep, std::uint32_t value) { *sweep = value; }
@@ -163,35 +165,46 @@ class SynchronousSimulation : public SystemSimulation {
   void launch_half_sweep(int h, bool early, cudaStream_t stream) {
     const Systems& systems = this->systems_;
     const auto colour = static_cast<Colour>(h % 2);
-    const HalfSweep half{systems,
-                         systems.words.count(),
-                         systems.words.layout.row * this->size_,
-                         Divisor(systems.words.layout.row),
-                         colour,
-                         first_sweep_.data(),
-                         static_cast<std::uint32_t>(h / 2),
-                         dice_,
-                         this->spins_[colour].data(),
-                         this->spins_[other(colour)].data(),
-                         this->bonds_[colour].data()};
-    with_constant<1, 2, 4>(systems.together, [&]<int together>() {
-      if (systems.words.bits < 32)
-        start(update_words<together, amsc::costs, false>, half, early, stream);
-      else
-        with_constant<1, 2, 3>(std::max(dice_.costs_with_top, 1),
-                               [&]<int tops>() { start(update_words<together, tops, true>, half, early, stream); });
-    });
+    HalfSweep half{this->size_,
+                   systems.words.layout.row,
+                   systems.words.layout.row * this->size_,
+                   systems.words.count(),
+                   systems.words.bits,
+                   Divisor(systems.words.layout.row),
+                   Divisor(systems.parts()),
+                   systems.parts(),
+                   0,
+                   systems.bonds_of_sample(),
+                   colour,
+                   first_sweep_.data(),
+                   static_cast<std::uint32_t>(h / 2),
+                   dice_,
+                   this->spins_[colour].data(),
+                   this->spins_[other(colour)].data(),
+                   this->bonds_[colour].data()};
+    const std::int64_t at_once = most_systems / systems.parts();  // samples
+    for (std::int64_t first = 0; first < systems.samples; first += at_once, early = true) {
+      half.first_sample = static_cast<unsigned>(first);
+      const auto count = static_cast<unsigned>(std::min(at_once, systems.samples - first) * systems.parts());
+      with_constant<1, 2, 4>(systems.together, [&]<int together>() {
+        if (systems.words.bits < 32)
+          start(update_words<together, amsc::costs, false>, half, count, early, stream);
+        else
+          with_constant<1, 2, 3>(std::max(dice_.costs_with_top, 1), [&]<int tops>() {
+            start(update_words<together, tops, true>, half, count, early, stream);
+          });
+      });
+    }
   }
 
-  void start(void (*kernel)(HalfSweep), const HalfSweep& half, bool early, cudaStream_t stream) {
+  void start(void (*kernel)(HalfSweep), const HalfSweep& half, unsigned count, bool early, cudaStream_t stream) {
     const int threads = *this->launch_.threads, in_plane = std::min(threads, half.plane);
     cudaLaunchAttribute attribute{};
     attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
     attribute.val.programmaticStreamSerializationAllowed = 1;
     cudaLaunchConfig_t config{};
     config.blockDim = dim3(in_plane, threads / in_plane);
-    config.gridDim = dim3(blocks_for(half.plane, in_plane), blocks_for(this->size_ / 2, config.blockDim.y),
-                          grid_samples(half.systems.count()));
+    config.gridDim = dim3(blocks_for(half.plane, in_plane), blocks_for(this->size_ / 2, config.blockDim.y), count);
     config.stream = stream;
     config.attrs = &attribute;
     config.numAttrs = early && early_ ? 1 : 0;

@@ -53,7 +53,10 @@ struct Systems {
   /// warp finds all six beside each other, and a thread by one address.
   static constexpr int step = 32;
   PSFLIP_HOST_DEVICE constexpr std::int64_t bonds(std::int64_t sample, int i) const {
-    return sample * bonds_of_sample() + i % step + std::int64_t{i / step} * step * spin_glass::directions;
+    return sample * bonds_of_sample() + bond(i);
+  }
+  PSFLIP_HOST_DEVICE static constexpr int bond(int i) {  // of a sample's
+    return i + (i & -step) * (spin_glass::directions - 1);
   }
   PSFLIP_HOST_DEVICE constexpr std::int64_t bonds_of_sample() const {
     return std::int64_t{(words.count() - 1) / step + 1} * step * spin_glass::directions;
