@@ -117,17 +117,17 @@ void refuse_another(const Options& given, const Run& saved) {
       },
       given, saved);
   const auto contradict_ladder = [&](const char* option, const auto& asked, auto had) {
-    if (asked && !problem.ladder) contradict(option, in_words(*asked), "no ladder of temperatures");
-    if (asked && *asked != had) contradict(option, in_words(*asked), in_words(had));
+    if (asked && !problem.ladder) contradict(option, in_message(*asked), "no ladder of temperatures");
+    if (asked && *asked != had) contradict(option, in_message(*asked), in_message(had));
   };
   contradict_ladder("--copies", given.copies, copies(problem));
   contradict_ladder("--exchange-every", given.exchange_every, problem.ladder.exchange_every);
   if (given.temperatures && (!problem.ladder || temperatures_in(*given.temperatures) != problem.ladder.temperatures)) {
     contradict("--temperatures", *given.temperatures,
-               problem.ladder ? in_words(problem.ladder.temperatures) : "no ladder of temperatures");
+               problem.ladder ? in_message(problem.ladder.temperatures) : "no ladder of temperatures");
   }
   if (problem.ladder && (given.temperature || given.beta)) {
-    contradict(given.beta ? "--beta" : "--temperature", in_words(given.beta ? *given.beta : *given.temperature),
+    contradict(given.beta ? "--beta" : "--temperature", in_message(given.beta ? *given.beta : *given.temperature),
                "a ladder of temperatures");
   }
   if (given.temperature && 1 / *given.temperature != problem.beta) {
