@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from pathlib import Path
 
+from lab import cases
+from lab.course import Task
 from lab.diagnose import Finding
 from lab.regions import BEGIN, END
 from lab.wrong.patches import Mutant, apply, read_mutants
@@ -115,7 +117,13 @@ def command(mutant, build, model):
     """What shows the symptom, as it is typed: (settings of the environment, program and options)."""
     environ, options, launch = shown(mutant)
     program = f"{build}/{mutant.stage}/{model}"
-    return " ".join([*(f"{name}={value}" for name, value in environ.items()), program, *options, *launch])
+    ranks = cases.with_ranks(ranks_of(mutant))
+    return " ".join([*(f"{name}={value}" for name, value in environ.items()), *ranks, program, *options, *launch])
+
+
+def ranks_of(mutant):
+    """On how many ranks of MPI the symptom is shown."""
+    return cases.ranks_of_test(Task(mutant.stage), "forward")
 
 
 def shown(mutant):

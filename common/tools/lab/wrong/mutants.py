@@ -127,7 +127,7 @@ def parts_of(mutant, text, part, kit):
 def shows_symptom(mutant, kit):
     """Whether the kernel that was built last ends as the reference does not, where it should."""
     environ, problem, launch = debugging.shown(mutant)
-    case = cases.Case(tuple(problem), tuple(launch), cases.ranks_of_test(Task(mutant.stage), "forward"))
+    case = cases.Case(tuple(problem), tuple(launch), debugging.ranks_of(mutant))
     judge = Judge(Task(mutant.stage), {}, kit, mutant.seconds, ())
     try:
         return judge.hash("plain", case, environ) != judge.reference_hash(case)
