@@ -33,8 +33,7 @@ bool promises(const Problem& problem, const Launch& launch, const std::string&) 
       continue;
     }
     for (const int k : {32, 64, 128}) {
-      const bool has = k == 32 || (k == 64 && kernel != Kernel::update && kernel != Kernel::small) ||
-                       (k == 128 && (kernel == Kernel::wide || kernel == Kernel::resident));
+      const bool has = k == 32 || kernel == Kernel::wide || kernel == Kernel::resident;
       if (!has || !is(launch.samples_per_word, k) || (k > 32 && problem.samples_per_stream % k != 0)) {
         continue;
       }
@@ -46,13 +45,13 @@ bool promises(const Problem& problem, const Launch& launch, const std::string&) 
       }
       const auto together = launch.replicas_together.value_or(in_clusters);
       if (together < 1 || together > in_clusters || in_clusters % together != 0 ||
-          ((k > 32 || kernel == Kernel::resident) && together != in_clusters)) {
+          (kernel == Kernel::resident && together != in_clusters)) {
         continue;
       }
       for (int cluster = 1; cluster <= 16; ++cluster) {
         const std::int64_t rows = (size - 1) / cluster + 1;  // of a block, and no block without
         const std::int64_t threads = size * rows * (kernel == Kernel::small ? size / 2 : 1);
-        const bool fits = threads <= (kernel == Kernel::small || (kernel == Kernel::resident && k == 32) ? 1024 : 512);
+        const bool fits = threads <= (k == 32 ? 1024 : 512);
         if (is(launch.cluster, cluster) && (cluster - 1) * rows < size && fits) {
           return true;
         }

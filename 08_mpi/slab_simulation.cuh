@@ -110,10 +110,11 @@ class SlabSimulation : public Base, public Ranked {
     ranks().broadcast(sums.data(), sums.size() * sizeof(Sum));
     unsatisfied.copy_from_host(sums.data());
   }
-  /// Halos, too: their owners swap the same.
+  /// Halos, too: their owners swap the same. Nobody may write into a halo that is not swapped yet.
   void swap_replicas(const std::uint32_t* masks) override {
     Base::swap_replicas(masks);
     CHECK_CUDA(cudaDeviceSynchronize());
+    ranks().wait_for_all();
   }
 
   Planes planes() {

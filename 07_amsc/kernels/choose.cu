@@ -50,7 +50,6 @@ std::vector<int> block_sizes(const Problem& problem, const Launch& launch) {
   if (launch.kernel == Kernel::synchronous) return {128, 96, 64, 32};
   if (!launch.cluster) return {};
   const int column = size * Strip{size, *launch.cluster, 0}.rows();  // threads in a plane of a strip
-  if (launch.kernel == Kernel::fused) return {column};
   if (launch.kernel == Kernel::small) return {column * size / 2};
   std::vector<int> sizes;  // resident: as many planes at once
   const int most = *launch.samples_per_word > 32 ? 512 : 1024;
@@ -61,7 +60,6 @@ std::vector<int> block_sizes(const Problem& problem, const Launch& launch) {
 
 /// Shared memory.
 std::size_t bytes_of_block(const Problem& problem, const Launch& launch) {
-  if (launch.kernel == Kernel::fused) return fused_bytes(problem, launch);
   return launch.kernel == Kernel::small ? small_bytes(problem, launch) : resident_bytes(problem, launch);
 }
 
@@ -77,7 +75,7 @@ bool possible(const Problem& problem, const Launch& launch, const Limits& limits
   if (!Strip{static_cast<int>(problem.size), *launch.cluster, 0}.possible()) return false;
   const std::vector<int> sizes = block_sizes(problem, launch);
   return bytes_of_block(problem, launch) <= static_cast<std::size_t>(limits.shared_bytes) && !sizes.empty() &&
-         sizes.back() <= (launch.kernel == Kernel::fused ? 512 : 1024);
+         sizes.back() <= 1024;
 }
 
 /// All launches, threads left open.
@@ -92,15 +90,13 @@ std::vector<Launch> possible_launches(const Problem& problem, const Launch& wish
   const int replicas = replicas_drawn(problem);
   for (const Kernel kernel : kernels) {
     if (kernel == Kernel::synchronous) continue;
-    const bool clusters = kernel == Kernel::fused || kernel == Kernel::resident || kernel == Kernel::small;
-    const int most_samples = kernel == Kernel::update || kernel == Kernel::small ? 32
-                             : kernel == Kernel::fused                           ? 64
-                                                                                 : 128;
+    const bool clusters = kernel == Kernel::resident || kernel == Kernel::small;
+    const int most_samples = kernel == Kernel::update || kernel == Kernel::small ? 32 : 128;
     if (clusters && replicas == 0) continue;
     for (int k = 32; k <= most_samples; k *= 2) {
       if (k > 32 && problem.samples_per_stream % k != 0) continue;  // a word is for one stream
       Launch launch{.device = wish.device, .kernel = kernel, .samples_per_word = k};
-      const bool parts = k == 32 && kernel != Kernel::resident;  // a cluster can take some of the replicas
+      const bool parts = kernel == Kernel::small;  // a cluster can take some of the replicas
       if (!clusters && possible(problem, launch, limits)) launches.push_back(launch);
       for (int cluster = 1; clusters && cluster <= limits.cluster; ++cluster) {
         for (int together = parts ? 1 : replicas; together <= replicas; together *= 2) {
@@ -147,13 +143,6 @@ double expected(const Problem& problem, const Launch& launch, const Limits& limi
       const double rows = std::ceil(static_cast<double>(problem.size) / amsc::Tile::rows) * amsc::Tile::rows;
       const double waste = columns * rows / std::pow(static_cast<double>(problem.size), 2);
       return std::max(kernel_start, (k == 64 ? 0.08e-12 : 0.12e-12) * waste * per_h200 * flips);
-    }
-    case Kernel::fused: {  // ahead where a block is full of threads, and every multiprocessor has one
-      const bool full = k == 64 && block_sizes(problem, launch).front() == 512 && *launch.cluster <= 8;
-      const double blocks = words * replicas / *launch.replicas_together * *launch.cluster;
-      const double barriers = 1.2e-6 * static_cast<double>(problem.size / 2 + 2);  // of a cluster, in a sweep
-      return std::max(barriers,
-                      (full ? 0.130e-12 : 0.2e-12) * per_h200 * flips * std::max(1.0, limits.multiprocessors / blocks));
     }
     default:
       break;
@@ -248,8 +237,6 @@ std::unique_ptr<Simulation> make_launch(const Problem& problem, const Launch& la
       return make_wide(problem, launch);
     case Kernel::overlapped:
       return make_overlapped(problem, launch);
-    case Kernel::fused:
-      return make_fused(problem, launch);
     case Kernel::resident:
       return make_resident(problem, launch);
     case Kernel::synchronous:

@@ -148,10 +148,10 @@ std::unique_ptr<spin_glass::Simulation> make_clusters(const spin_glass::Problem&
     return with_constant<1, 2, 4>(replicas_drawn(problem), [&]<int replicas>() {
       return with_constant<all_units...>(
           *launch.samples_per_word / Packing::bits, [&]<int units>() -> std::unique_ptr<spin_glass::Simulation> {
-            if constexpr (parts && units == 1 && replicas > 1)
+            if constexpr (parts && replicas > 1)
               if (launch.replicas_together == 1)
                 return make_multispin<Engine<Prng, units, replicas, 1, 1>>(problem, launch, 1, replicas);
-            if constexpr (parts && units == 1 && replicas > 2)
+            if constexpr (parts && replicas > 2)
               if (launch.replicas_together == 2)
                 return make_multispin<Engine<Prng, units, replicas, 2, 1>>(problem, launch, 2, replicas / 2);
             constexpr int interleaved = std::min(replicas, filling<units>);

@@ -11,7 +11,6 @@ namespace psflip::PSFLIP_PLATFORM {
 // problem that does not fit into the device's memory.
 spin_glass::MakeSimulation make_update;    ///< update.cu, the lesson: a thread takes a site and a word of 32 samples
 spin_glass::MakeSimulation make_wide;      ///< wide.cu: 16 bytes of spins at once, words of 32, 64 or 128 samples
-spin_glass::MakeSimulation make_fused;     ///< fused.cu: red and blue in one pass over the planes
 spin_glass::MakeSimulation make_resident;  ///< resident.cu: a whole system stays on the chip for many sweeps
 /// overlapped/: two sweeps in one pass over memory; Philox only
 spin_glass::MakeSimulation make_overlapped;
@@ -29,7 +28,6 @@ inline int replicas_drawn(const spin_glass::Problem& problem) {
 }
 
 // Bytes of shared memory that a block takes.
-std::size_t fused_bytes(const spin_glass::Problem& problem, const spin_glass::Launch& launch);
 std::size_t resident_bytes(const spin_glass::Problem& problem, const spin_glass::Launch& launch);
 std::size_t small_bytes(const spin_glass::Problem& problem, const spin_glass::Launch& launch);
 std::size_t overlapped_bytes(int samples_per_word, std::int64_t replicas);

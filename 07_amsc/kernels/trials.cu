@@ -49,16 +49,18 @@ Texts key_of(const Problem& problem, const Launch& wish) {
 #ifdef __CUDACC__
   CHECK_CUDA(cudaDriverGetVersion(&driver));
 #endif
-  return {{"device", properties.name},
-          {"multiprocessors", std::to_string(properties.multiProcessorCount)},
-          {"driver", std::to_string(driver)},
-          {"program", program_identity()},
-          {"size", std::to_string(problem.size)},
-          {"samples", std::to_string(problem.samples)},
-          {"replicas", std::to_string(problem.replicas)},
-          {"samples_per_stream", std::to_string(problem.samples_per_stream)},
-          {"generator", std::string(name(problem.generator))},
-          {"asked", in_words(wish)}};
+  Texts key{{"device", properties.name},
+            {"multiprocessors", std::to_string(properties.multiProcessorCount)},
+            {"driver", std::to_string(driver)},
+            {"program", program_identity()},
+            {"size", std::to_string(problem.size)},
+            {"samples", std::to_string(problem.samples)},
+            {"replicas", std::to_string(problem.replicas)},
+            {"samples_per_stream", std::to_string(problem.samples_per_stream)},
+            {"generator", std::string(name(problem.generator))},
+            {"asked", in_words(wish)}};
+  if (problem.ladder) key["exchange_every"] = std::to_string(problem.ladder.exchange_every);
+  return key;
 }
 
 /// Seconds that trials may take; nothing if the run is too short for them.

@@ -22,6 +22,11 @@ import quench
 import runs
 from runs import Failure
 
+try:
+    import tempering
+except ImportError:  # no NumPy
+    tempering = None
+
 PROGRAM = None
 
 
@@ -165,6 +170,24 @@ class Scripts(InFolder):
 
     def result(self, name):
         return runs.read(self.folder / f"{name}.json", name)
+
+    def test_tempering(self):
+        if tempering is None:
+            self.skipTest("no NumPy")
+        more = "--sizes 4,6 --sweeps 64 --measure every:4 --temperatures 1.1,1.5,2 --exchange-every 4".split()
+        arguments = self.arguments("tempering", *more)
+        code, text, errors = call(tempering, *arguments)
+        self.assertEqual((code, errors), (0, ""), text)
+        result = self.result("tempering")
+        self.assertEqual([one["size"] for one in result["temperatures"]], [4, 6])
+        self.assertEqual((result["problem"]["temperatures"], result["problem"]["copies"]), ([1.1, 1.5, 2], 2))
+        one = result["temperatures"][0]
+        self.assertEqual([row["temperature"] for row in one["acceptance"]], [1.1, 1.5])  # none of the warmest
+        self.assertIn(f"{runs.in_words(one['e'][0]['value'], one['e'][0]['error'])}", text)
+        self.assertEqual(set(one["agreement"]), {"e", "q2", "xi_l"})
+        self.assertEqual(call(tempering, *arguments), (code, text, errors))  # nothing is done again
+        with self.assertRaisesRegex(Failure, "has exchange-every 4, not 5"):
+            call(tempering, *arguments[:-1], 5)
 
     def test_quench(self):
         arguments = self.arguments(

@@ -55,6 +55,10 @@ def number(text):
     return None if text == "" else int(text) if re.fullmatch(r"-?\d+", text) else float(text)
 
 
+def option_text(value):
+    return ",".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
 def simulate(program, folder, name, options, outputs=(), launch=()):
     """One run of spin_glass: its averages. `options`: by option name without dashes. `launch`: further arguments,
     which do not change the result.
@@ -63,7 +67,7 @@ def simulate(program, folder, name, options, outputs=(), launch=()):
     writes, "output" or "correlations". A run that is finished is not done again, one that was stopped is continued.
     Throws Failure with the program's own line if it refuses, and if the files are those of another run."""
     averages, checkpoint = folder / f"{name}.csv", folder / f"{name}.checkpoint"
-    problem = [text for option, value in options.items() for text in (f"--{option}", str(value))]
+    problem = [text for option, value in options.items() for text in (f"--{option}", option_text(value))]
     files = ["--averages", averages.name]
     for output in outputs:
         files += [f"--{output}", f"{name}.{output}.csv"]
@@ -260,7 +264,7 @@ def read(file, name):
 
 
 def parser(description, *, size, samples, sweeps, measure, temperatures):
-    """The options that all scripts have, with a script's defaults."""
+    """The options that all scripts have, with a script's defaults. Without `size` there is none, and no --replicas."""
     result = Parser(
         description=description,
         epilog="What follows -- goes to spin_glass: -- --device 1 --kernel wide. A script that was stopped goes on if "
@@ -270,10 +274,12 @@ def parser(description, *, size, samples, sweeps, measure, temperatures):
     add("--program", "FILE", "spin_glass of any stage (build/07_amsc/spin_glass)", Path, default=program)
     add("--folder", "DIR", "for the files and checkpoints of the runs", Path, required=True)
     add("--json", "FILE", "the result", new_file, required=True)
-    add("--size", "L", f"({size})", at_least(4), default=size)
+    if size is not None:
+        add("--size", "L", f"({size})", at_least(4), default=size)
     add("--samples", "M", f"of each run ({samples})", whole, default=samples)
     add("--samples-per-stream", "W", "share their draws; errors are over groups of them (32)", whole, default=32)
-    add("--replicas", "R", "(4)", at_least(2), default=4)
+    if size is not None:
+        add("--replicas", "R", "(4)", at_least(2), default=4)
     add("--sweeps", "N", f"({sweeps})", whole, default=sweeps)
     add("--measure", None, f"measuring times ({measure})", default=measure)
     add("--generator", None, "(philox)", default="philox")

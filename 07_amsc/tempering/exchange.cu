@@ -14,6 +14,8 @@ struct Colours {
   std::uint32_t* of[2];
 };
 
+constexpr int ahead = 4;  // bundles that are fetched at once
+
 /// A thread takes an element of a word in all its replicas, one bundle after the other: a replica's partner is in the
 /// same bundle or in the next.
 template <int units, int interleaved>
@@ -28,22 +30,28 @@ __global__ void __launch_bounds__(threads)
     Element* const own = reinterpret_cast<Element*>(blockIdx.z == 0 ? spins.of[red] : spins.of[blue]) +
                          word * bundles * packing.half + i;
     Element now = own[0];
-    for (int bundle = 0; bundle < bundles; ++bundle) {
-      Element next{};
-      if (bundle + 1 < bundles) next = own[(bundle + 1) * packing.half];
+    for (int first = 0; first < bundles; first += ahead) {
+      Element next[ahead] = {};
 #pragma unroll
-      for (int n = 0; n < words_of_element; ++n) {
-        const int replica = bundle * interleaved + n / units;
-        const std::uint32_t mask =
-            replica < replicas ? __ldg(masks + (word * units + n % units) * replicas + replica) : 0;
-        std::uint32_t& partner = n + units < words_of_element ? now.of[(n + units) % words_of_element]
-                                                              : next.of[(n + units) % words_of_element];
-        const std::uint32_t differing = (now.of[n] ^ partner) & mask;
-        now.of[n] ^= differing;
-        partner ^= differing;
+      for (int a = 0; a < ahead; ++a)
+        if (first + a + 1 < bundles) next[a] = own[(first + a + 1) * packing.half];
+#pragma unroll
+      for (int a = 0; a < ahead; ++a) {
+        if (first + a >= bundles) break;
+#pragma unroll
+        for (int n = 0; n < words_of_element; ++n) {
+          const int replica = (first + a) * interleaved + n / units;
+          const std::uint32_t mask =
+              replica < replicas ? __ldg(masks + (word * units + n % units) * replicas + replica) : 0;
+          std::uint32_t& partner = n + units < words_of_element ? now.of[(n + units) % words_of_element]
+                                                                : next[a].of[(n + units) % words_of_element];
+          const std::uint32_t differing = (now.of[n] ^ partner) & mask;
+          now.of[n] ^= differing;
+          partner ^= differing;
+        }
+        own[(first + a) * packing.half] = now;
+        now = next[a];
       }
-      own[bundle * packing.half] = now;
-      now = next;
     }
   }
 }

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "07_amsc/elements.hpp"
 #include "07_amsc/observe/observe.cuh"
+#include "07_amsc/spins.hpp"
 #include "07_amsc/tempering/exchange.hpp"
 #include "gpu/constants.hpp"
 

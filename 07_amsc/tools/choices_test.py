@@ -24,7 +24,7 @@ def row(kernel, factor):
     return {"launch": launch, "seconds": 1e-12 * factor * int(options["--size"]) ** 3, "repetitions": 5}
 print(json.dumps({"platform": (here / "PLATFORM").read_text(), "device": "a fake", "possible": 80, "tried": 30,
                   "seconds_to_choose": 0.5, "seconds_until_made": 0.6, "choice": row("wide", factor),
-                  "expected": row("fused", 2), "best": row("wide", 1), "seconds": 3, "rows": []}))
+                  "expected": row("resident", 2), "best": row("wide", 1), "seconds": 3, "rows": []}))
 """
 
 

@@ -307,7 +307,7 @@ TEST_P(Slabs, RefuseTogetherAndGoOn) {
   EXPECT_THAT(refusal(problem_of(largest_size, 1 << 24, 4)), AllOf(HasSubstr("--size 1624"), HasSubstr("needs")));
   EXPECT_THAT(refusal(problem_of(at_least(6) + 1, 1, 1)), HasSubstr("--size is "));
   EXPECT_THAT(refusal(problem, {.threads = 513}), HasSubstr("--threads is 513"));
-  EXPECT_THAT(refusal(problem, {.kernel = Kernel::fused}), HasSubstr("fused"));
+  EXPECT_THAT(refusal(problem, {.kernel = Kernel::resident}), HasSubstr("resident"));
   if (GetParam() == "cpu") {
     EXPECT_THAT(refusal(problem, {.transport = Transport::nccl}), HasSubstr("--transport is nccl: it takes GPUs"));
   }

@@ -17,15 +17,23 @@ endif()
 
 # psflip_compile_soon(target ...): what runs no longer for being optimised less, since it only surrounds what is timed
 # (options, files, reports) or checks it (tests), is compiled sooner.
+set(PSFLIP_SOON -O1 CACHE STRING "How a release optimises what only surrounds or checks what is timed")
+mark_as_advanced(PSFLIP_SOON)
 function(psflip_compile_soon)
   foreach(target IN LISTS ARGN)
-    target_compile_options(${target} PRIVATE $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CONFIG:Release>>:-O1>)
+    target_compile_options(${target} PRIVATE $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CONFIG:Release>>:${PSFLIP_SOON}>)
   endforeach()
 endfunction()
 
-# psflip_add_test_program(name source ...): a program of tests, compiled soon and with Google Test's headers compiled once.
+# psflip_add_test_program(name [COMPUTES] source ...): a program of tests, compiled soon and with Google Test's headers
+# compiled once; never as one with CMAKE_UNITY_BUILD, for test files have the same names. COMPUTES: it works for seconds
+# by itself, so that it is worth optimising like the rest.
 function(psflip_add_test_program name)
-  add_executable(${name} ${ARGN})
-  psflip_compile_soon(${name})
-  target_precompile_headers(${name} REUSE_FROM psflip_test_main)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "COMPUTES" "" "")
+  add_executable(${name} ${arg_UNPARSED_ARGUMENTS})
+  set_target_properties(${name} PROPERTIES UNITY_BUILD OFF)
+  if(NOT arg_COMPUTES)
+    psflip_compile_soon(${name})
+    target_precompile_headers(${name} REUSE_FROM psflip_test_main)
+  endif()
 endfunction()

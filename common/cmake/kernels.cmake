@@ -6,20 +6,26 @@
 #   name      both of them, with PSFLIP_HAS_GPU and PSFLIP_HAS_CPU defined as 0 or 1
 #   name_counted  as name_cpu, but every load and store is recorded (common/gpu/on_cpu/counters); built when wanted
 # Only the launch rewriter touches a source on its way to the CPU. TOGETHER: the sources are compiled as one, for which
-# they need different names, but headers that are longer than they are once. CLUSTERS: the GPU path is compiled for
+# they need different names, but headers that are longer than they are once; so are all with CMAKE_UNITY_BUILD. CLUSTERS: the GPU path is compiled for
 # PSFLIP_CLUSTER_ARCHITECTURES, too, where code is another if blocks can be clusters.
 set(PSFLIP_CLUSTER_ARCHITECTURES "" CACHE STRING "GPU architectures for which code with clusters of blocks is compiled, too")
 mark_as_advanced(PSFLIP_CLUSTER_ARCHITECTURES)
 function(psflip_add_kernels name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "TOGETHER;CLUSTERS" "" "SOURCES;LINK")
+  if(CMAKE_UNITY_BUILD)
+    set(arg_TOGETHER TRUE)
+  endif()
   add_library(${name} INTERFACE)
   target_compile_definitions(${name} INTERFACE PSFLIP_HAS_GPU=$<BOOL:${PSFLIP_HAS_GPU}> PSFLIP_HAS_CPU=$<BOOL:${PSFLIP_HAS_CPU}>)
 
   if(PSFLIP_HAS_GPU)
     set(gpu_sources ${arg_SOURCES})
     if(arg_TOGETHER)  # UNITY_BUILD knows CUDA from CMake 3.31 on
-      list(TRANSFORM arg_SOURCES REPLACE "(.+)" "#include \"${CMAKE_CURRENT_SOURCE_DIR}/\\1\"\n" OUTPUT_VARIABLE includes)
-      list(JOIN includes "" includes)
+      set(includes "")
+      foreach(source IN LISTS arg_SOURCES)
+        get_filename_component(source ${source} ABSOLUTE)
+        string(APPEND includes "#include \"${source}\"\n")
+      endforeach()
       set(gpu_sources ${CMAKE_CURRENT_BINARY_DIR}/${name}.cu)
       file(CONFIGURE OUTPUT ${gpu_sources} CONTENT "${includes}")
     endif()
@@ -44,7 +50,6 @@ function(psflip_add_kernels name)
     add_library(${name}_cpu STATIC ${rewritten_sources})
     set_target_properties(${name}_cpu PROPERTIES UNITY_BUILD ${arg_TOGETHER})
     target_compile_definitions(${name}_cpu PRIVATE PSFLIP_PLATFORM=cpu)
-    target_compile_options(${name}_cpu PRIVATE -Wno-unknown-pragmas)  # #pragma unroll is nvcc's
     target_include_directories(${name}_cpu PUBLIC ${PSFLIP_REWRITTEN}/common ${PSFLIP_REWRITTEN}
                                ${CMAKE_CURRENT_SOURCE_DIR} ${PSFLIP_ROOT}/common ${PSFLIP_ROOT})
     psflip_link_kernels(${name}_cpu cpu ${arg_LINK})

@@ -4,6 +4,7 @@
 #   <model>            the program, majority or spin_glass
 #   <model>_test       bits against the reference, run by ctest on every platform and schedule; TEST adds the stage's own
 #   <model>_benchmark  Google Benchmark
+#   <model>_far        indices beyond int, where the model has far.cpp; built when wanted
 #   <model>_counted    the program on the CPU path, recording what kernels do to memory; built when wanted
 # REFERENCE marks the stage whose engine is the plain loop (namespace psflip::reference). START is an object library with
 # the stage's own psflip::start (app/start.hpp), which only the 3D model's programs call.
@@ -42,6 +43,12 @@ function(psflip_add_stage model engine)
   target_link_libraries(${stage}_${model}_test PRIVATE psflip_${model}_test)
   target_link_libraries(${stage}_${model}_benchmark PRIVATE psflip_${model}_benchmark)
 
+  if(TARGET psflip_${model}_far AND NOT arg_REFERENCE)
+    add_executable(${stage}_${model}_far EXCLUDE_FROM_ALL)
+    set_target_properties(${stage}_${model}_far PROPERTIES OUTPUT_NAME ${model}_far
+                          RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/${folder})
+    target_link_libraries(${stage}_${model}_far PRIVATE ${platforms} psflip_${model}_far)
+  endif()
   if(TARGET ${engine}_counted)
     add_library(${platforms}_counted OBJECT EXCLUDE_FROM_ALL ${platforms_source})
     target_link_libraries(${platforms}_counted PUBLIC psflip_${model} psflip_platforms psflip_device_cpu ${engine}_counted)

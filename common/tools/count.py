@@ -6,7 +6,8 @@ Of the 2D model that is a step, of the 3D spin glass half a sweep, the red sites
 samples a sweep. A request is what the lanes of a warp ask for by one instruction, a sector 32 bytes of global memory, a
 wavefront one turn of shared memory. Prints a table, and the source with the figures of each line beside it: requests,
 and what each takes, of what its bytes could take. "From memory" and "to memory" are bytes per spin if L2 forgets
-nothing, "from L2" if L1 forgets a block's bytes when the block ends, and no sooner.
+nothing, "from L2" if L1 forgets a block's bytes when the block ends, and no sooner; "modelled" and "L1 hits" are what a
+small model of the caches of a device says (--predict, or the H200).
 """
 
 if __name__ == "__main__":
@@ -180,6 +181,8 @@ def points_of_ncu(options, model, wished):
 def counts_of(row, share):
     """What ncu counted, of a share of the problem; the time, too, in proportion, as where the GPU is full."""
     found = {name: round(row[name] * share) for name in show.COMPARED}
+    found |= {name: round(row[name] * share) for name in (*show.MEMORY, *show.BRANCHES) if name in row}
+    found |= {name: row[name] for name in (*show.SHARES, "registers") if name in row}
     found |= {"microseconds": row["microseconds"] * share}
     return found | ({"updated_spins": row["flips"]} if "flips" in row else {})
 
@@ -194,10 +197,12 @@ def stage_called(options, number, model):
     return next(stage for stage in stages.course(options.build_dir, model) if stage.number == number)
 
 
-def count(point, what):
+def count(point, what, device):
     """A row: what is written to JSON."""
     stage, launch = point.stage, point.launch
-    found = runs.record(stage, point.problem, launch, what, point.launches)
+    # Of a part of a problem nobody knows what the caches do with the whole.
+    caches = device.caches((point.ncu or {}).get("registers", 0)) if point.times == 1 else ""
+    found = runs.record(stage, point.problem, launch, what, point.launches, caches)
     given = {name: value for name, value in launch.items() if value is not None}
     file = found.file or ROOT / stage.name / "update.cu"
     row = {
@@ -210,13 +215,17 @@ def count(point, what):
         "launches": point.launches,
         "kernel": found.kernel,
         "grid": found.grid,
-        "block": found.block,
+        "block_extent": found.block,
         "shared_bytes": found.shared_bytes,
-        **{name: point.times * count for name, count in show.sums(found).items()},
+        **{name: count * (1 if name in show.SHARES else point.times) for name, count in show.sums(found).items()},
     }
     if point.ncu:
         return row | {"ncu": point.ncu}
-    return row | {"file": str(file.relative_to(ROOT)), "lines": show.lines_of(found, file)}
+    return (
+        row
+        | {"file": str(file.relative_to(ROOT)), "lines": show.lines_of(found, file)}
+        | {"branches_by_line": show.branches_of(found, file)}
+    )
 
 
 def ask_ncu(options, point):
@@ -257,7 +266,8 @@ def main(arguments):
         if not builder.has(target):
             raise Failure(f"there is no {target} to build here: it takes GCC and Boost.Context, and no sanitizers")
     builder.need(*targets, what="the counted programs")
-    rows = [count(point, f"counting {i} of {len(points)}") for i, point in enumerate(points, 1)]
+    modelled = device or predict.DEVICES.get(options.beside) or predict.DEVICES["h200"]
+    rows = [count(point, f"counting {i} of {len(points)}", modelled) for i, point in enumerate(points, 1)]
     stages.progress("")
     if options.ncu:
         rows = [row | {"ncu": ask_ncu(options, point)} for row, point in zip(rows, points, strict=True)]
@@ -275,7 +285,8 @@ def main(arguments):
 def say(rows, options, device):
     """What was counted, on standard output."""
     if options.beside or options.ncu:
-        print(show.truth(rows, show.table.aligned))
+        for truth in (show.truth, show.truth_of_caches, show.truth_of_branches):
+            print(truth(rows, show.table.aligned))
         for why in dict.fromkeys(show.explanation(row)[1] for row in rows if show.differing(row)):
             print(why or "some differ by more than 1 %, for no known reason")
     if not options.beside:

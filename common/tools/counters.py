@@ -44,6 +44,9 @@ METRICS = {
     "alu_percent": "sm__inst_executed_pipe_alu.avg.pct_of_peak_sustained_active",
     "warps_per_sm": "sm__warps_active.avg.per_cycle_active",
     "registers": "launch__registers_per_thread",
+    "branches": "smsp__sass_branch_targets.sum",
+    "divergent_branches": "smsp__sass_branch_targets_threads_divergent.sum",
+    "branch_efficiency": "smsp__sass_average_branch_targets_threads_uniform.pct",
 }
 STALLS = (
     "long_scoreboard short_scoreboard barrier lg_throttle mio_throttle math_pipe_throttle wait not_selected "
@@ -115,20 +118,24 @@ def wished(model, text):
     return match["stage"], dict.fromkeys(model.launch) | values
 
 
-MANY_SWEEPS = ("fused", "resident", "small")  # kernels that do all sweeps asked for in one launch
+MANY_SWEEPS = ("resident", "small")  # kernels that do all sweeps asked for in one launch
+FEWEST_PASSES = 3  # of two sweeps, which `overlapped` does in a launch each; for fewer it uses `wide`
 
 
 def profile_kernel(stage, device, point):
     """The counters of the kernel in one of the points of words.py: of a launch or, if that does half a sweep, of two.
     `flips` is how many these do."""
-    many = point["kernel"] in MANY_SWEEPS
-    sweeps = point["sweeps"] if many else 1
+    sweeps, launches = 1, 2
+    if point["kernel"] in MANY_SWEEPS:
+        sweeps, launches = point["sweeps"], 1
+    elif point["kernel"] == "overlapped":
+        sweeps, launches = 2 * FEWEST_PASSES, FEWEST_PASSES
     command = [stage.benchmark, "--unchecked", "--benchmark_filter=spin_glass", "--device", device]
     settings = {name: point[name] for name in ("size", "samples", "replicas", *SPIN_GLASS.launch) if name in point}
     settings |= {"samples_per_stream": min(words.WIDEST, point["samples"]), "sweeps": sweeps, "repetitions": 1}
-    launches = 1 if many else 2  # as many for the warm-up
     flips = sweeps * SPIN_GLASS.spins(point)
     command += as_words(settings)
+    # As many for the warm-up.
     return {"flips": flips} | profile_command(command, "update", launch_skip=launches, launch_count=launches)
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 REFERENCE_FOLDER = "00_cpu_reference"  # whose plain loops say which bits are right
 REFERENCE = REFERENCE_FOLDER[:2]
 WITH_RANKS = "08"  # its programs are started by mpirun
-COMPARED_WITH_NCU = ("01", "02", "03", "04", "05")  # what --counters shows of itself
+COMPARED_WITH_NCU = ("01", "02", "03", "04", "05", "06")  # what --counters shows of itself
 
 
 @dataclass(frozen=True)
@@ -144,6 +144,8 @@ MAJORITY = Model(
 KERNEL_GENERATORS = ("minstd", "philox")
 # Their states depend on how cuRAND lays them out, so no other stage has the same bits.
 CURAND_GENERATORS = ("curand-xorwow", "curand-philox", "curand-mtgp32")
+# Kernels with as many threads per block as their tile takes.
+TILED_KERNELS = ("overlapped",)
 
 SPIN_GLASS = Model(
     name="spin_glass",
@@ -172,7 +174,7 @@ SPIN_GLASS = Model(
         Part("sites_per_thread", (1, 2, 4, 8), "1,4", "sites that a thread updates together to try"),
         Part(
             "kernel",
-            ("update", "wide", "fused", "resident", "small"),
+            ("update", "wide", "overlapped", "resident", "small"),
             "wide,...",
             "of stage 07, whose rows have 128 samples at least; 32 on a CPU (all)",
             rank=2,
@@ -188,7 +190,7 @@ SPIN_GLASS = Model(
         "gpu": {"load": ["readonly", "texture"], "threads": [64, 128, 256], "sites_per_thread": [1, 4, 8]},
         "cpu": {"load": ["readonly"], "threads": [256, 512], "sites_per_thread": [1, 8], "samples_per_word": [32]},
     },
-    slow_on_cpu={"kernel": ("fused", "resident", "small")},
+    slow_on_cpu={"kernel": ("overlapped", "resident", "small")},
     apart={WITH_RANKS: "which gives a system to several GPUs"},
     launch_example="04:standard:256, 05:sliced:texture:256x4 or 06:sliced:philox:128x8",
     defaults={

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cctype>
 #include <cstdint>
-#include <limits>
 #include <optional>
 #include <string_view>
 #include <tuple>
@@ -13,8 +12,6 @@
 
 namespace psflip::linear {
 namespace {
-
-constexpr std::int64_t most_rows = std::numeric_limits<std::int32_t>::max();
 
 /// A file of one of the two formats, after its first line.
 class File {

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 #include <numbers>
 #include <string>
 #include <utility>
@@ -14,7 +13,6 @@ namespace psflip::linear {
 namespace {
 
 constexpr double too_large = 1e150;  // squares are summed
-constexpr std::int64_t most_rows = std::numeric_limits<std::int32_t>::max();
 
 void add(Csr& matrix, std::int64_t column, double value) {
   matrix.column.push_back(static_cast<std::int32_t>(column));

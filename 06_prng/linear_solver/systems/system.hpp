@@ -2,12 +2,14 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 namespace psflip::linear {
 
+constexpr std::int64_t most_rows = std::numeric_limits<std::int32_t>::max();  ///< of a matrix
+
 /// A square matrix by rows: row i has the entries begin[i] .. begin[i + 1] - 1, columns ascending and each but once.
-/// At most 2^31 - 1 rows.
 struct Csr {
   std::int64_t rows = 0;
   std::vector<std::int64_t> begin = {0};  ///< rows + 1

@@ -20,18 +20,18 @@ namespace {
 constexpr int threads = 256;
 constexpr int side = 10;  // of the square of cells
 
-__device__ std::int64_t thread_number() { return std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; }
+__device__ std::int64_t stream_number() { return std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; }
 
 unsigned blocks_for(std::int64_t all) { return static_cast<unsigned>((all + threads - 1) / threads); }
 
 __global__ void seed_xorwow(States states, linear::Seeding seeding, std::uint64_t seed, std::int64_t first) {
-  const std::int64_t id = thread_number();
+  const std::int64_t id = stream_number();
   if (id < states.count) linear::Xorwow(linear::xorwow_seed(seeding, seed, first + id)).store(states, id);
 }
 
 template <class Streams>
 __global__ void count_pairs(Streams streams, std::int64_t first, std::int64_t count, int discard, unsigned* cells) {
-  const std::int64_t id = thread_number();
+  const std::int64_t id = stream_number();
   if (id >= count) return;
   auto stream = streams.open(first + id, id);
   stream.skip(discard);

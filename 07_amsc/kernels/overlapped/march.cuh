@@ -92,7 +92,6 @@ struct Way {
   }
 };
 
-// --- yours: four half-sweeps follow each other through the planes; what does each need, and who has it?
 /// A block takes a tile of columns of one word, and marches. Step p updates red plane p, blue plane p - 1, red plane
 /// p - 1 again, and blue plane p - 2: the stages, two sweeps. Plane p + 1 is fetched meanwhile. What the tile lacks at
 /// its edges it computes itself, as its neighbours do: the draws are numbers of counters, so they are the same.
@@ -201,6 +200,7 @@ class March {
     draw(stream, draws_);
   }
 
+  // --- yours: four half-sweeps follow each other through the planes; what does each need, and who has it?
   template <int s>
   __device__ void stage(int p, Way& way) {
     constexpr int later = s / 2;  // stages of the second sweep need a plane less at either end
@@ -227,6 +227,7 @@ class March {
     make_draws<(s + 1) % stages>();
     barriers_.wait(s % 2);
   }
+  // --- end
 
   template <int s, bool at_seam>
   __device__ void update(int plane) {
@@ -310,6 +311,5 @@ class March {
   Element latest_[stages - 1][bundles] = {},
                            before_[stages - 2][bundles] = {};  ///< by stage: in this step, in the last
 };
-// --- end
 
 }  // namespace psflip::PSFLIP_PLATFORM

@@ -65,8 +65,12 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   fuzz::expect(nameless(then) == nameless(saved), "the same description");
   fuzz::expect(then.sweeps == saved.sweeps && then.rows == saved.rows && then.stage == saved.stage, "the same run");
   fuzz::expect(std::ranges::equal(then.result.averages, saved.result.averages, same), "the same averages");
-  const auto state = static_cast<std::size_t>(spins / 8 + 4 * stream_words(problem.generator).value() *
-                                                              groups(problem) * sites(problem));
-  fuzz::expect(end_of(again.path(), state) == end_of(file.path(), state), "the same spins and streams");
+  fuzz::expect(std::ranges::equal(then.result.ladder.numbers(), saved.result.ladder.numbers()) &&
+                   then.result.ladder.finished().size() == saved.result.ladder.finished().size(),
+               "the same bins");
+  const std::int64_t exchanges = problem.ladder ? 8 * problem.samples * problem.replicas : 0;
+  const auto state = static_cast<std::size_t>(
+      spins / 8 + exchanges + 4 * stream_words(problem.generator).value() * groups(problem) * sites(problem));
+  fuzz::expect(end_of(again.path(), state) == end_of(file.path(), state), "the same spins, exchanges and streams");
   return 0;
 }

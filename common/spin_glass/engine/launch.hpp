@@ -17,7 +17,7 @@ enum class Indexing { standard, bitwise, standard_grid, sliced, sliced_grid };
 /// How a kernel reads what it does not write: by a plain pointer, through the read-only path, or as a linear texture.
 enum class Load { plain, readonly, texture };
 /// Which of a stage's kernels, where it has several (whose files have these names).
-enum class Kernel { update, wide, overlapped, fused, resident, small, synchronous };
+enum class Kernel { update, wide, overlapped, resident, small, synchronous };
 /// How a boundary plane gets to the neighbouring rank of MPI, where there are several.
 enum class Transport { staged, mpi, nccl, peer };
 
@@ -25,8 +25,8 @@ constexpr std::array<std::string_view, 5> names_of(Indexing) {
   return {"standard", "bitwise", "standard-grid", "sliced", "sliced-grid"};
 }
 constexpr std::array<std::string_view, 3> names_of(Load) { return {"plain", "readonly", "texture"}; }
-constexpr std::array<std::string_view, 7> names_of(Kernel) {
-  return {"update", "wide", "overlapped", "fused", "resident", "small", "synchronous"};
+constexpr std::array<std::string_view, 6> names_of(Kernel) {
+  return {"update", "wide", "overlapped", "resident", "small", "synchronous"};
 }
 constexpr std::array<std::string_view, 4> names_of(Transport) { return {"staged", "mpi", "nccl", "peer"}; }
 

@@ -54,14 +54,14 @@ void for_each_of_problem(F f, const Options& given, RunOrConst& run) {
 
 /// A value as in a message.
 template <class T>
-std::string in_words(const T& value) {
+std::string in_message(const T& value) {
   return nlohmann::json(value).dump();
 }
 template <Named T>
-std::string in_words(const T& value) {
+std::string in_message(const T& value) {
   return std::string(name(value));
 }
-std::string in_words(const std::string& value) { return value; }
+std::string in_message(const std::string& value) { return value; }
 
 [[noreturn]] void contradict(const std::string& option, const std::string& given, const std::string& saved) {
   throw InvalidInput(option + " is " + given + ": the run to be resumed has " + saved + "; leave " + option + " out");
@@ -113,7 +113,7 @@ void refuse_another(const Options& given, const Run& saved) {
   const Problem& problem = saved.problem;
   for_each_of_problem(
       [](const char* option, const auto& asked, const auto& had) {
-        if (asked && *asked != had) contradict(option, in_words(*asked), in_words(had));
+        if (asked && *asked != had) contradict(option, in_message(*asked), in_message(had));
       },
       given, saved);
   const auto contradict_ladder = [&](const char* option, const auto& asked, auto had) {
@@ -131,16 +131,16 @@ void refuse_another(const Options& given, const Run& saved) {
                "a ladder of temperatures");
   }
   if (given.temperature && 1 / *given.temperature != problem.beta) {
-    contradict("--temperature", in_words(*given.temperature),
-               saved.temperature ? in_words(*saved.temperature) : "beta = 0");
+    contradict("--temperature", in_message(*given.temperature),
+               saved.temperature ? in_message(*saved.temperature) : "beta = 0");
   }
   if (given.beta && given.beta != problem.beta) {
-    contradict("--beta", in_words(*given.beta), in_words(problem.beta));
+    contradict("--beta", in_message(*given.beta), in_message(problem.beta));
   }
   const bool random = saved.coupling_files.empty();
   if (given.ferromagnetic_fraction && (!random || given.ferromagnetic_fraction != problem.ferromagnetic_fraction)) {
-    contradict("--ferromagnetic-fraction", in_words(*given.ferromagnetic_fraction),
-               random ? in_words(problem.ferromagnetic_fraction) : "couplings from files");
+    contradict("--ferromagnetic-fraction", in_message(*given.ferromagnetic_fraction),
+               random ? in_message(problem.ferromagnetic_fraction) : "couplings from files");
   }
   if (!given.couplings.empty() && random) {
     contradict("--couplings", given.couplings.front(), "random ones");
@@ -183,7 +183,7 @@ void set_temperature(const Options& given, Run& run) {
   run.temperature = given.temperature.value_or(default_temperature);
   beta = 1 / *run.temperature;
   if (*run.temperature <= 0 || !std::isfinite(beta)) {
-    throw InvalidInput("--temperature is " + in_words(*run.temperature) +
+    throw InvalidInput("--temperature is " + in_message(*run.temperature) +
                        ": allowed are numbers > 0 with a finite inverse");
   }
 }

@@ -850,6 +850,16 @@ TEST(WhatACheckpointSays, MayBeOlderThanAnOptionOfTheLaunch) {
   EXPECT_THROW(saved_of(json), nlohmann::json::exception);
 }
 
+TEST(WhatACheckpointSays, MayNameAKernelThatIsNoMore) {
+  Saved saved = run_of(Problem{});
+  saved.launch = {{"kernel", "wide"}, {"threads", "64"}};
+  nlohmann::ordered_json json = as_json(saved);
+  json["--kernel"] = "no-more";
+  EXPECT_EQ(saved_of(json).launch, LaunchValues{});
+  json["--kernel"] = 5;
+  EXPECT_ANY_THROW(saved_of(json));
+}
+
 // ---- Observables
 
 /// - sum J s s' by coordinates.

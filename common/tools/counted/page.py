@@ -56,11 +56,19 @@ def cells_of(entry):
     ]
 
 
+def branch_cells(entry):
+    """The same of a branch: how often warps execute it, and how many of these their lanes leave by different ways."""
+    executed, diverge = entry["executed"], 100 * entry["divergent"] / entry["executed"]
+    return [f"{executed:,}", "branch", "", f"{diverge:.1f} % diverge", "", f"{entry['lanes'] / executed:.1f}"]
+
+
 def listing(row):
     """The source around the lines that touch memory."""
     by_line = {}
     for entry in row["lines"]:
         by_line.setdefault(entry["line"], []).append(cells_of(entry))
+    for entry in row["branches_by_line"]:
+        by_line.setdefault(entry["line"], []).append(branch_cells(entry))
     if not by_line:
         return element("p", "This kernel touches no memory in its own file.")
     source = (ROOT / row["file"]).read_text().splitlines()

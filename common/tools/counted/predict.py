@@ -25,7 +25,14 @@ class Device:
     l2: float | None  # bytes per second between L2 and the multiprocessors; None: not published
     l2_bytes: float
     launch: float | None  # seconds from one launch to the next in a stream, at least; None: not measured
-    l1_holds_loads: bool = True
+    resident: tuple[int, int, int]  # on a multiprocessor at once, at most: threads, blocks, bytes of shared memory
+    l1_bytes: int  # of a multiprocessor, with shared memory; 0: loads are not held there
+    l2_halves: int = 1  # parts of L2, each of which holds what the multiprocessors near it ask for
+
+    def caches(self, registers=0):
+        """For PSFLIP_CACHES; registers: of a thread, if known."""
+        l2 = int(self.l2_bytes / self.l2_halves)
+        return ",".join(map(str, (self.multiprocessors, *self.resident, self.l1_bytes, l2, int(registers))))
 
 
 DEVICES = {
@@ -40,6 +47,9 @@ DEVICES = {
         l2=6.9e12,
         l2_bytes=60e6,
         launch=2.5e-6,
+        resident=(2048, 32, 233472),
+        l1_bytes=262144,
+        l2_halves=2,
     ),
     "h100": Device(
         "H100 (SXM, 80 GB)",
@@ -51,6 +61,9 @@ DEVICES = {
         l2=None,
         l2_bytes=50e6,
         launch=None,
+        resident=(2048, 32, 233472),
+        l1_bytes=262144,
+        l2_halves=2,
     ),
     "a100": Device(
         "A100 (SXM, 40 GB)",
@@ -62,6 +75,9 @@ DEVICES = {
         l2=5120 * 1.41e9,
         l2_bytes=40e6,
         launch=None,
+        resident=(2048, 32, 167936),
+        l1_bytes=196608,
+        l2_halves=2,
     ),
     "gtx1070": Device(
         "GTX 1070",
@@ -73,7 +89,8 @@ DEVICES = {
         l2=None,
         l2_bytes=2e6,
         launch=None,
-        l1_holds_loads=False,  # Pascal Tuning Guide, GP104: by default global loads are cached in L2 only
+        resident=(2048, 32, 98304),
+        l1_bytes=0,  # Pascal Tuning Guide, GP104: by default global loads are cached in L2 only
     ),
 }
 
@@ -99,7 +116,7 @@ def least_seconds(moved, device):
 def limits(row, device):
     """{what: microseconds that it takes at least}. row: as count.py writes it."""
     moved = row["read_bytes"] + row["written_bytes"]
-    reads = row["block_read_bytes"] if device.l1_holds_loads else 32 * (row["load_sectors"] + row["texture_sectors"])
+    reads = row["block_read_bytes"] if device.l1_bytes else 32 * (row["load_sectors"] + row["texture_sectors"])
     found = {
         "memory": moved / device.memory if moved > device.l2_bytes else 0,
         "L2": (reads + 32 * (row["store_sectors"] + row["atomic_sectors"])) / device.l2 if device.l2 else None,

@@ -11,9 +11,10 @@ from pathlib import Path
 from results import read_result
 from stages import ROOT, Failure, last_line
 
-FORMAT = "psFlip recording, version 1"
+FORMAT = "psFlip recording, version 2"
 COUNTS = ("requests", "lanes", "sectors", "least_sectors", "wavefronts", "conflicts", "unwritten")
-SUMMED = ("barriers", "read_sectors", "written_sectors", "block_sectors", "places")  # of a Launch, of several
+OF_BRANCH = ("executed", "divergent", "lanes")
+SUMMED = ("barriers", "read_sectors", "written_sectors", "block_sectors", "places", "branches")  # of a Launch
 LAMBDA = "operator()"
 RUNTIME = ROOT / "common/gpu/on_cpu"  # its headers, not what is tested there
 TREE = "/psFlip"  # what debug information calls ROOT: common/gpu/on_cpu/counters/CMakeLists.txt
@@ -42,6 +43,16 @@ class Place:
 
 
 @dataclass
+class Branch:
+    """What all executions of a conditional branch by a warp add up to."""
+
+    frames: tuple[Frame, ...]  # as of a Place
+    counts: dict[str, int]  # OF_BRANCH
+
+    line_in = Place.line_in
+
+
+@dataclass
 class Launch:
     number: int  # of the program's launches, from 0
     kernel: str  # without namespace and parameters: update<int, 2>; '' if it touches no memory
@@ -53,6 +64,8 @@ class Launch:
     written_sectors: int
     block_sectors: int  # read, different ones of each block
     places: list[Place] = field(default_factory=list)
+    branches: list[Branch] = field(default_factory=list)
+    caches: dict[str, int] | None = None  # what the model of them counts, if there was one
 
     @property
     def warps(self):
@@ -86,12 +99,24 @@ class Launch:
                     counts[name] += place.counts[name]
         return dict(sorted(found.items()))
 
+    def branches_by_line(self, file):
+        """{line: summed counts} of the branches that lead to this file, by line."""
+        found = defaultdict(lambda: dict.fromkeys(OF_BRANCH, 0))
+        for branch in self.branches:
+            line = branch.line_in(file)
+            if line is not None:
+                for name in OF_BRANCH:
+                    found[line][name] += branch.counts[name]
+        return dict(sorted(found.items()))
+
 
 def joined(launches):
     """Launches of one kernel as one: sums, and as many blocks as each has."""
     first, *others = launches
     for launch in others:
         sums = {name: getattr(first, name) + getattr(launch, name) for name in SUMMED}
+        if first.caches:
+            sums["caches"] = {name: count + launch.caches[name] for name, count in first.caches.items()}
         first = replace(first, **sums)
     return first
 
@@ -156,11 +181,12 @@ def read_recording(file, program=None):
     Failure if it is none."""
     recording = read_result(file, FORMAT)
     program = str(program or recording["program"])
-    codes = sorted({place["code"] for launch in recording["launches"] for place in launch["places"]})
+    launches = recording["launches"]
+    codes = sorted({place["code"] for of in launches for place in (*of["places"], *of["branches"])})
     frames = symbolised(program, codes)
     if codes and not any(own_frames(frames[code]) for code in codes):
         raise Failure(f"{program}: addr2line finds no line of {ROOT} in it; build it anew")
-    return [launch_of(entry, frames) for entry in recording["launches"]]
+    return [launch_of(entry, frames) for entry in launches]
 
 
 def kernel_of(places):
@@ -183,16 +209,28 @@ def kernel_at(frame):
     return found[2] if found else frame.function
 
 
+def frames_in_kernel(frames):
+    own = own_frames(frames)
+    if len(own) > 1 and own[-1].function == LAMBDA:  # what the rewriter makes of <<<...>>>
+        own = own[:-1]
+    return own
+
+
 def launch_of(entry, frames):
     places = []
     for place in entry["places"]:
-        own = own_frames(frames[place["code"]])
-        if len(own) > 1 and own[-1].function == LAMBDA:  # what the rewriter makes of <<<...>>>
-            own = own[:-1]
+        own = frames_in_kernel(frames[place["code"]])
         texture = any(frame.file.name == "texture.hpp" for frame in frames[place["code"]])
         memory = "texture" if texture else place["memory"]
         counts = {name: place[name] for name in COUNTS}
         places.append(Place(own, place["kind"], memory, place["bytes"], counts))
-    names = ("number", "shared_bytes", "barriers", "read_sectors", "written_sectors", "block_sectors")
+    branches = [
+        Branch(own, {name: branch[name] for name in OF_BRANCH})
+        for branch in entry["branches"]
+        if (own := frames_in_kernel(frames[branch["code"]]))  # not those of the loop over threads
+    ]
+    names = ("number", "shared_bytes", "barriers", "read_sectors", "written_sectors", "block_sectors", "caches")
     shape = {"grid": tuple(entry["grid"]), "block": tuple(entry["block"])}
-    return Launch(kernel=kernel_of(places), places=places, **shape, **{name: entry[name] for name in names})
+    return Launch(
+        kernel=kernel_of(places), places=places, branches=branches, **shape, **{name: entry[name] for name in names}
+    )

@@ -8,6 +8,9 @@ FORMAT = "psFlip recorded counters, version 1"
 TRUTH = "recorded_counters.json"
 SHARED = ("shared_wavefronts", "shared_bank_conflicts")
 COMPARED = ("load_requests", "load_sectors", "store_requests", "store_sectors", *SHARED)
+MEMORY = ("dram_read_bytes", "dram_written_bytes")  # what the model of caches says, under counters.py's names
+BRANCHES = ("branches", "divergent_branches")
+SHARES = ("l1_hit_percent", "l2_hit_percent", "branch_efficiency")  # in percent
 
 
 def sums(launch):
@@ -25,6 +28,14 @@ def sums(launch):
     found["asked_bytes"] = launch.asked_bytes() + launch.asked_bytes("texture")
     found |= {"read_bytes": 32 * launch.read_sectors, "written_bytes": 32 * launch.written_sectors}
     found["block_read_bytes"] = 32 * launch.block_sectors
+    executed, divergent = (sum(b.counts[name] for b in launch.branches) for name in ("executed", "divergent"))
+    found |= {"branches": executed, "divergent_branches": divergent}
+    found["branch_efficiency"] = 100 * (1 - divergent / executed) if executed else 100
+    if launch.caches:
+        of = launch.caches
+        found["l1_hit_percent"] = 100 * of["l1_hits"] / of["l1_sectors"] if of["l1_sectors"] else 0
+        found["l2_hit_percent"] = 100 * of["l2_hits"] / of["l2_sectors"] if of["l2_sectors"] else 0
+        found |= {"dram_read_bytes": 32 * of["memory_read"], "dram_written_bytes": 32 * of["memory_written"]}
     found["l1_cycles"] = sum(cycles(place) for place in launch.places)
     return found | {"warps": launch.warps, "barriers": launch.barriers}
 
@@ -43,6 +54,11 @@ def lines_of(launch, file):
         place = {"line": line, "kind": kind, "memory": memory, "bytes_a_lane": size}
         found.append(place | counts)
     return found
+
+
+def branches_of(launch, file):
+    """Branches by line, as they go into JSON."""
+    return [{"line": line} | counts for line, counts in launch.branches_by_line(file).items()]
 
 
 def per(part, whole, digits=1):
@@ -68,6 +84,10 @@ def launch_table(rows, form=table.aligned):
                 "from L2": per(row["block_read_bytes"], spins, 2),
                 "from memory": per(row["read_bytes"], spins, 2),
                 "to memory": per(row["written_bytes"], spins, 2),
+                "modelled": modelled(row, spins),
+                "L1 hits, %": f"{row['l1_hit_percent']:.1f}" if "l1_hit_percent" in row else "-",
+                "branches": f"{row['branches']:,}",
+                "uniform, %": f"{row['branch_efficiency']:.1f}" if row["branches"] else "-",
                 "wavefronts": f"{row['shared_wavefronts']:,}" if row["shared_requests"] else "-",
                 "conflicts": f"{row['shared_bank_conflicts']:,}" if row["shared_requests"] else "-",
             }
@@ -82,6 +102,8 @@ def listing(row):
     by_line = {}
     for entry in row["lines"]:
         by_line.setdefault(entry["line"], []).append(figures(entry))
+    for entry in row["branches_by_line"]:
+        by_line.setdefault(entry["line"], []).append(branch_figures(entry))
     if not by_line:
         return ""
     width = max(len(text) for texts in by_line.values() for text in texts)
@@ -102,7 +124,10 @@ def cost(entry):
     return tuple(count / entry["requests"] for count in found)
 
 
-GUTTER = "requests, bytes of a lane, sectors (s) or wavefronts (w) of each, / of the least, lanes if not 32"
+GUTTER = (
+    "requests, bytes of a lane, sectors (s) or wavefronts (w) of each, / of the least, lanes if not 32; branches that "
+    "warps execute, and how many of these their lanes leave by different ways"
+)
 
 
 def figures(entry):
@@ -116,6 +141,20 @@ def figures(entry):
         text += f"{each:4.1f}/{least:.1f} {'w' if memory == 'shared' else 's'}" + " texture" * (memory == "texture")
     active = entry["lanes"] / requests
     return f"{text:33}" + (f" {active:4.1f}" if active < 31.95 else "")
+
+
+def branch_figures(entry):
+    """'400,000 branch, 25.0 % diverge'"""
+    text = f"{entry['executed']:11,} branch, {100 * entry['divergent'] / entry['executed']:.1f} % diverge"
+    active = entry["lanes"] / entry["executed"]
+    return f"{text:33}" + (f" {active:4.1f}" if active < 31.95 else "")
+
+
+def modelled(row, spins):
+    """Bytes per spin from and to memory, as the caches are modelled."""
+    if "dram_read_bytes" not in row:
+        return "-"
+    return f"{per(row['dram_read_bytes'], spins, 2)} + {per(row['dram_written_bytes'], spins, 2)}"
 
 
 def difference(ours, theirs):
@@ -161,6 +200,46 @@ def truth(rows, form=table.as_markdown):
             shares = row["shared_requests"] or name not in SHARED
             cells[name.replace("_", " ")] = difference(row[name], row["ncu"][name]) if shares else "-"
         lines.append(cells)
+    return table.table_of(lines, ("stage", "launch"), form)
+
+
+def truth_of_caches(rows, form=table.as_markdown):
+    """What the model of caches says, and ideal caches, beside ncu."""
+    lines = []
+    for row in sorted(rows, key=lambda row: row["stage"]):
+        ncu = row["ncu"]
+        if "l1_hit_percent" not in row or "l1_hit_percent" not in ncu:
+            continue
+        cells = {"stage": row["stage"][:2], "launch": row["launch"]}
+        for heading, ideal, modelled in (
+            ("from memory, MB: ideal; model; ncu", "read_bytes", "dram_read_bytes"),
+            ("to memory", "written_bytes", "dram_written_bytes"),
+        ):
+            cells[heading] = "; ".join(f"{of / 1e6:.1f}" for of in (row[ideal], row[modelled], ncu[modelled]))
+        cells["L1 hits, %: ideal; model; ncu"] = "; ".join(
+            f"{of:.1f}" for of in (ideal_l1_hits(row), row["l1_hit_percent"], ncu["l1_hit_percent"])
+        )
+        lines.append(cells)
+    return table.table_of(lines, ("stage", "launch"), form)
+
+
+def ideal_l1_hits(row):
+    """In percent, if L1 forgot a block's sectors when it ends, and no sooner, and never held what was stored."""
+    loads = row["load_sectors"] + row["texture_sectors"]
+    return 100 * (loads - row["block_read_bytes"] / 32) / (loads + row["store_sectors"])
+
+
+def truth_of_branches(rows, form=table.as_markdown):
+    """Executions of branches by warps, and the share of them whose lanes go one way, beside ncu's."""
+    lines = []
+    for row in sorted(rows, key=lambda row: row["stage"]):
+        if "branches" in row["ncu"]:
+            cells = {"stage": row["stage"][:2], "launch": row["launch"]}
+            for name in ("branches", "divergent_branches"):
+                cells[name.replace("_", " ")] = difference(row[name], row["ncu"][name])
+            each = row["branch_efficiency"], row["ncu"]["branch_efficiency"]
+            cells["uniform, %: ours; ncu"] = "; ".join(f"{of:.2f}" for of in each)
+            lines.append(cells)
     return table.table_of(lines, ("stage", "launch"), form)
 
 

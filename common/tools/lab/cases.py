@@ -14,6 +14,7 @@ USUAL = {
     "launches": [{}],  # 3D: options, of all sizes or of those in `sizes`
     "generators": SPIN_GLASS.rows["generator"][:1],
     "replicas": [1, 2, 3, 4, 5],
+    "sweeps": [1, 7],  # 3D: from, to, of problems drawn for a call
     "ranks": [1],  # of MPI
     "timed": {"sizes": [112, 144], "samples": 4},  # from, to; what takes a GPU long enough
     "counted": {},  # the problem and the launch on which memory accesses are counted, where not as in counted()
@@ -92,7 +93,8 @@ def fresh(task, model, rng):
     generators = told(task)["generators"]
 
     def problem(size, generator):
-        how = {"size": size, "sweeps": rng.randint(1, 7), "seed": rng.randrange(2**63), "generator": generator}
+        sweeps = rng.randint(*told(task)["sweeps"])
+        how = {"size": size, "sweeps": sweeps, "seed": rng.randrange(2**63), "generator": generator}
         how |= {"temperature": round(rng.uniform(0.4, 5), 3), "samples": rng.choice([1, 2, 31, 33, 65])}
         how |= {"replicas": rng.choice(told(task)["replicas"])}
         how |= {"samples_per_stream": rng.choice([1, 7, 32, 64]), "start": rng.choice(["random", "ordered"])}
@@ -145,7 +147,9 @@ def small(task, model):
         largest_blocks = options(storage="int8", thread_width=32, block=min(2, told(task)["blocks"][-1]))
         some.append(({"size": 37, "steps": 2, "seed": 7}, largest_blocks))
     else:
-        usual = {"sweeps": 2, "seed": 7, "temperature": 1.1, "samples": 2, "replicas": 2, "samples_per_stream": 1}
+        replicas, (fewest, _) = told(task)["replicas"], told(task)["sweeps"]
+        usual = {"sweeps": max(2, fewest), "seed": 7, "temperature": 1.1, "samples": 2, "samples_per_stream": 1}
+        usual["replicas"] = 2 if 2 in replicas else replicas[0]
         problems = [usual | {"generator": name, "size": size} for name in told(task)["generators"] for size in (4, 6)]
         some = [(problem, launch) for problem in problems for launch in launches(task, model, problem["size"])]
     return [Case(options(**problem), launch) for problem, launch in some]

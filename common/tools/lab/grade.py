@@ -28,7 +28,7 @@ from lab import asked, cases, cuda_rules, diagnose, gates, sandbox, symbols
 from lab.course import WEIGHTS, Task
 from lab.diagnose import Finding, Source
 from lab.wrong import debugging
-from models import REFERENCE_FOLDER
+from models import MAJORITY, REFERENCE_FOLDER
 from stages import OPEN_MPI, ROOT, gpu_is_visible, progress
 
 PARTS = tuple(WEIGHTS)  # what is judged, in this order
@@ -41,6 +41,8 @@ FEW_UPDATES, LEAST_SECONDS = 10, 0.5  # of a timed run, and how much longer one 
 TIMED_RUNS = 2  # of each program and number of updates on each of the problems
 CERTAIN = 0.8  # of the least time that a problem's bytes take: what is faster has not moved them
 BUILD_SECONDS = 900
+# Where indices are large: the first and the last block are enough, and touch little of the memory that is asked for.
+FAR = {"ASAN_OPTIONS": "detect_leaks=0", "PSFLIP_CPU_BLOCKS": "ends", "PSFLIP_CPU_MEMORY": "8000000000"}
 REPORTS = ("--gtest_output=json:report-", "--json")  # options by which a program writes what the checker reads
 TOOLS = ("memcheck", "racecheck", "synccheck")  # of compute-sanitizer
 
@@ -406,7 +408,18 @@ class Judge:
 
     def memory(self):
         ways = [{"ASAN_OPTIONS": "detect_leaks=0"}]
-        return self.under_sanitizer("memory", "every access stays within its array", ways)
+        praise = self.under_sanitizer("memory", "every access stays within its array", ways)
+        return praise + ("; no index overflows" if self.model == MAJORITY.name and self.reaches_far() else "")
+
+    def reaches_far(self):
+        """Whether this machine could look at indices that no int holds. Finding if one overflows."""
+        name = f"{self.model}_far"
+        self.make("memory", [f"{self.task.stage}_{name}"])
+        run = self.run([self.kit.program("memory", self.task.stage, name)], FAR)
+        if finding := diagnose.ended(run, self.source, "a step of 46341 x 46341 spins"):
+            finding.reason += " (46341 x 46341 spins)"
+            raise finding
+        return run.code == 0  # else there is too little memory
 
     def under_sanitizer(self, build, praise, ways):
         self.make(build)

@@ -4,7 +4,7 @@ import math
 
 import build
 import stages
-from models import KERNEL_GENERATORS, MAJORITY, REFERENCE, plain_generator
+from models import KERNEL_GENERATORS, MAJORITY, REFERENCE, TILED_KERNELS, plain_generator
 from options import expect_stages
 from results import begin_result
 from stages import Failure, as_words, progress, run_benchmark
@@ -54,7 +54,8 @@ def probe(stage, options, **more):
             if not launch.refused:
                 values = {name: launch.values[name] for name in model.rows}
                 parts = [name for name in model.trials if launch.values[name] is not None]
-                if "cluster" in parts:  # how many threads its blocks have follows from it
+                # How many threads a block has follows from the cluster or the tile.
+                if "threads" in parts and ("cluster" in parts or values.get("kernel") in TILED_KERNELS):
                     parts.remove("threads")
                 offered.append((values, parts))
         if offered:

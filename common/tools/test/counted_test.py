@@ -10,7 +10,7 @@ import count
 import counters
 import stages
 from counted import page, predict, recording, show
-from counted.recording import Frame, Launch, Place
+from counted.recording import Branch, Frame, Launch, Place
 from models import MAJORITY
 from results import read_result
 from stages import ROOT, Failure
@@ -31,7 +31,8 @@ def place(line, kind="load", memory="global", **counts):
 
 
 def launch(*places):
-    return Launch(3, "update<int>", (2, 1, 1), (16, 10, 1), 0, 0, 7, 5, 9, list(places))
+    branch = Branch((frame("update<int>", STAGE, 33),), {"executed": 8, "divergent": 2, "lanes": 160})
+    return Launch(3, "update<int>", (2, 1, 1), (16, 10, 1), 0, 0, 7, 5, 9, list(places), [branch])
 
 
 def course_stage(number, model):
@@ -85,6 +86,7 @@ class Recording(unittest.TestCase):
         one, other = launch(place(24)), launch(place(24), place(30, "store"))
         both = recording.joined([one, other])
         self.assertEqual((both.total("requests"), both.read_sectors, both.block_sectors), (30, 14, 18))
+        self.assertEqual((len(both.branches), show.sums(both)["branch_efficiency"]), (2, 75))
         self.assertEqual((one.read_sectors, both.kernel), (7, one.kernel))
 
 
@@ -94,18 +96,23 @@ class Show(unittest.TestCase):
         row = {"stage": "01_naive_gpu", "launch": "int32, 16 x 1", "updated_spins": 320, "launches": 1}
         row |= {"kernel": "update<int>", **show.sums(found)}
         row |= {"file": "01_naive_gpu/update.cu", "lines": show.lines_of(found, STAGE)}
+        row |= {"branches_by_line": show.branches_of(found, STAGE)}
         return row | {"ncu": {name: row[name] for name in show.COMPARED} | ncu}
 
     def test_the_table(self):
         headings, line = show.launch_table([self.row()]).splitlines()
         self.assertRegex(headings, "^stage  launch +load requests  sectors each")
-        self.assertRegex(line, r"^01 +int32, 16 x 1 +10 +4\.0 +10 +4\.0 +4\.0 +0\.90 +0\.70 +0\.50 +- +-$")
+        self.assertRegex(
+            line, r"^01 +int32, 16 x 1 +10 +4\.0 +10 +4\.0 +4\.0 +0\.90 +0\.70 +0\.50 +- +- +8 +75\.0 +- +-$"
+        )
 
     def test_figures_stand_beside_their_lines(self):
         lines = show.listing(self.row()).splitlines()
         marked = [line for line in lines if " s " in line[:45]]
         self.assertEqual(len(marked), 2)
         self.assertRegex(marked[0], r"^ +10 load    4 B  4\.0/2\.0 s +16\.0 +24   return spin\[below\]")
+        branch = next(line for line in lines if "branch" in line)
+        self.assertRegex(branch, r"^ +8 branch, 25\.0 % diverge +20\.0$")
 
     def test_differences(self):
         self.assertEqual(show.difference(1000, 1000), "1,000")
@@ -123,6 +130,7 @@ class Show(unittest.TestCase):
         text = page.page([self.row()], "common/run --counters <&>", predict.DEVICES["h200"])
         self.assertIn("common/run --counters &lt;&amp;&gt;", text)
         self.assertRegex(text, r"<tr class=\"costly\"><td>10</td><td>load</td><td>4</td><td>4\.0 s</td><td>2\.0</td>")
+        self.assertRegex(text, r"<td>8</td><td>branch</td><td></td><td>25\.0 % diverge</td>")
         self.assertRegex(text, r"line 24: lanes lie apart: 4\.0 sectors per load")
         self.assertIn("The least time on H200", text)
         self.assertNotRegex(text, "https?://")
@@ -131,7 +139,9 @@ class Show(unittest.TestCase):
 class Predictions(unittest.TestCase):
     """Least times, by hand."""
 
-    DEVICE = predict.Device("D", "", "", multiprocessors=10, clock=1e9, memory=1e12, l2=2e12, l2_bytes=1e6, launch=3e-6)
+    DEVICE = predict.Device(
+        "D", "", "", 10, clock=1e9, memory=1e12, l2=2e12, l2_bytes=1e6, launch=3e-6, resident=(64, 2, 100), l1_bytes=7
+    )
     ROW: ClassVar = {"read_bytes": 8e6, "written_bytes": 3e6, "block_read_bytes": 16e6, "l1_cycles": 1e5, "launches": 2}
     ROW |= {"load_sectors": 2e6, "texture_sectors": 5e5, "store_sectors": 2e5, "atomic_sectors": 5e4}
 
@@ -142,12 +152,15 @@ class Predictions(unittest.TestCase):
 
     EXPECTED: ClassVar = {"memory": 11, "L2": 12, "L1 and shared": 10, "launches": 6}
 
+    def test_the_caches_of_a_device(self):
+        self.assertEqual(replace(self.DEVICE, l2_halves=2).caches(registers=56.0), "10,64,2,100,7,500000,56")
+
     def test_what_fits_into_l2_need_not_come_from_memory(self):
         small = self.ROW | {"read_bytes": 3e5, "written_bytes": 4e5}
         self.assertEqual(predict.limits(small, self.DEVICE)["memory"], 0)
 
     def test_where_l1_holds_no_loads_every_sector_comes_from_l2(self):
-        pascal = replace(self.DEVICE, l1_holds_loads=False)
+        pascal = replace(self.DEVICE, l1_bytes=0)
         self.assertAlmostEqual(predict.limits(self.ROW, pascal)["L2"], 32 * 2.75e6 / 2e12 * 1e6)
 
     def test_what_is_not_known_is_no_limit(self):

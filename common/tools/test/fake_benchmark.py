@@ -112,7 +112,7 @@ GENERATORS = ["minstd", "parisi-rapuano", "mt19937", "philox"]  # of stages 00 a
 KERNELS = {  # of stage 07: ps a flip, the largest L, the most samples of a word, its clusters
     "update": (0.2, 1024, 32, [None]),
     "wide": (0.15, 1024, 128, [None]),
-    "fused": (0.1, 80, 64, [8, 16]),
+    "overlapped": (0.1, 80, 128, [None]),
     "resident": (0.05, 32, 128, [1, 2]),
     "small": (0.4, 32, 32, [16]),
 }
@@ -145,20 +145,27 @@ def kernels(options, size, spins):
         kernel, k, generator = kernel or "wide", int(k or 32), generator or "minstd"
         ps, largest, widest, clusters = KERNELS[kernel]
         refusal = None
+        usual = "576" if kernel == "overlapped" else "256"
         if (
             any(others)
             or ((cluster or together) and clusters == [None])
-            or (clusters[0] and threads not in ("", "256"))
+            or ((clusters[0] or kernel == "overlapped") and threads not in ("", usual))
         ):
             refusal = "the stage has nothing of the kind"
-        elif size > largest or k > widest or per_stream % k or (cluster and int(cluster) not in clusters):
+        elif (
+            size > largest
+            or k > widest
+            or per_stream % k
+            or (cluster and int(cluster) not in clusters)
+            or (kernel == "overlapped" and generator != "philox")
+        ):
             refusal = "this kernel cannot do it"
         elif together and int(together) not in ([1, 2, replicas] if k == 32 else [replicas]):
             refusal = "replicas do not fit"
-        threads = threads or "256"
+        threads = threads or usual
         cluster = cluster or clusters[0]
         together = together or (replicas if clusters[0] else "")
-        slower = 1 + abs(k - 64) / 100 + (threads != "256") / 10 + 0.2 * (generator == "minstd")
+        slower = 1 + abs(k - 64) / 100 + (threads != usual) / 10 + 0.2 * (generator == "minstd")
         if cluster:
             slower += clusters.index(int(cluster)) / 10 + (int(together) != replicas) / 10 if not refusal else 0
         time = ps * slower * spins * 1e-9 + (0 if kernel == "small" else 3e-3)

@@ -1,4 +1,5 @@
-// What code calls that GCC compiled with -fsanitize=thread. ThreadSanitizer's library is not there; these record.
+// What code calls that GCC compiled with -fsanitize=thread and -fsanitize-coverage=trace-pc,trace-cmp.
+// ThreadSanitizer's library is not there; these record.
 #include <cstddef>
 #include <cstdint>
 
@@ -9,6 +10,8 @@ namespace {
 
 using cuda_on_cpu::counters::Kind;
 using cuda_on_cpu::counters::record;
+using cuda_on_cpu::counters::record_basic_block;
+using cuda_on_cpu::counters::record_comparison;
 using cuda_on_cpu::counters::record_range;
 
 std::uintptr_t number(const volatile void* pointer) { return reinterpret_cast<std::uintptr_t>(pointer); }
@@ -75,5 +78,18 @@ ATOMICS(8, std::uint8_t)
 ATOMICS(16, std::uint16_t)
 ATOMICS(32, std::uint32_t)
 ATOMICS(64, std::uint64_t)
+
+void __sanitizer_cov_trace_pc() { record_basic_block(PLACE); }
+void __sanitizer_cov_trace_cmp1(std::uint8_t, std::uint8_t) { record_comparison(PLACE); }
+void __sanitizer_cov_trace_cmp2(std::uint16_t, std::uint16_t) { record_comparison(PLACE); }
+void __sanitizer_cov_trace_cmp4(std::uint32_t, std::uint32_t) { record_comparison(PLACE); }
+void __sanitizer_cov_trace_cmp8(std::uint64_t, std::uint64_t) { record_comparison(PLACE); }
+void __sanitizer_cov_trace_const_cmp1(std::uint8_t, std::uint8_t) { record_comparison(PLACE); }
+void __sanitizer_cov_trace_const_cmp2(std::uint16_t, std::uint16_t) { record_comparison(PLACE); }
+void __sanitizer_cov_trace_const_cmp4(std::uint32_t, std::uint32_t) { record_comparison(PLACE); }
+void __sanitizer_cov_trace_const_cmp8(std::uint64_t, std::uint64_t) { record_comparison(PLACE); }
+void __sanitizer_cov_trace_cmpf(float, float) { record_comparison(PLACE); }
+void __sanitizer_cov_trace_cmpd(double, double) { record_comparison(PLACE); }
+void __sanitizer_cov_trace_switch(std::uint64_t, void*) { record_comparison(PLACE); }
 }
 // NOLINTEND(bugprone-reserved-identifier,bugprone-macro-parentheses)

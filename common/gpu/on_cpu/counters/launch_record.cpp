@@ -79,7 +79,7 @@ bool write_recording(std::FILE* file, const std::string& program, std::uintptr_t
     if (c == '"' || c == '\\') name += '\\';
     name += c;
   }
-  std::fprintf(file, "{\"format\": \"psFlip recording, version 1\", \"program\": \"%s\", \"launches\": [",
+  std::fprintf(file, "{\"format\": \"psFlip recording, version 2\", \"program\": \"%s\", \"launches\": [",
                name.c_str());
   const char* between_launches = "\n";
   for (const LaunchRecord* launch : launches) {
@@ -88,10 +88,20 @@ bool write_recording(std::FILE* file, const std::string& program, std::uintptr_t
                  "%s{\"number\": %" PRIu64
                  ", \"grid\": [%u, %u, %u], \"block\": [%u, %u, %u], \"shared_bytes\": %zu, "
                  "\"barriers\": %" PRIu64 ", \"read_sectors\": %" PRIu64 ", \"written_sectors\": %" PRIu64
-                 ", \"block_sectors\": %" PRIu64 ", \"places\": [",
+                 ", \"block_sectors\": %" PRIu64 ", \"caches\": ",
                  between_launches, launch->number, g.x, g.y, g.z, b.x, b.y, b.z, launch->dynamic_shared_bytes,
                  launch->barriers, launch->read.count(), launch->written.count(), launch->block_sectors);
     between_launches = ",\n";
+    if (launch->caches) {
+      const CacheCounts& c = launch->caches->counts();
+      std::fprintf(file,
+                   "{\"l1_sectors\": %" PRIu64 ", \"l1_hits\": %" PRIu64 ", \"l2_sectors\": %" PRIu64
+                   ", \"l2_hits\": %" PRIu64 ", \"memory_read\": %" PRIu64 ", \"memory_written\": %" PRIu64 "}",
+                   c.l1_sectors, c.l1_hits, c.l2_sectors, c.l2_hits, c.memory_read, c.memory_written);
+    } else {
+      std::fputs("null", file);
+    }
+    std::fputs(", \"places\": [", file);
     const char* between_places = "\n";
     for (const auto& [key, t] : launch->places) {
       std::fprintf(
@@ -101,6 +111,15 @@ bool write_recording(std::FILE* file, const std::string& program, std::uintptr_t
           ", \"conflicts\": %" PRIu64 ", \"unwritten\": %" PRIu64 "}",
           between_places, t.code - loaded_at, kinds[static_cast<int>(t.kind)], memories[static_cast<int>(t.memory)],
           t.bytes, t.requests, t.lanes, t.sectors, t.least_sectors, t.wavefronts, t.conflicts, t.unwritten);
+      between_places = ",\n";
+    }
+    std::fputs("], \"branches\": [", file);
+    between_places = "\n";
+    for (const auto& [code, t] : launch->branches) {
+      std::fprintf(file,
+                   "%s{\"code\": %" PRIuPTR ", \"executed\": %" PRIu64 ", \"divergent\": %" PRIu64
+                   ", \"lanes\": %" PRIu64 "}",
+                   between_places, code - loaded_at, t.executed, t.divergent, t.lanes);
       between_places = ",\n";
     }
     std::fputs("]}", file);

@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "branches.hpp"
+#include "caches.hpp"
 #include "kernel/vector_types.hpp"
 #include "recorder.hpp"
 #include "request.hpp"
@@ -74,6 +76,8 @@ struct LaunchRecord {
   std::map<std::uintptr_t, Totals> places;  ///< by a key that begins with the place in the code
   std::uint64_t barriers = 0;               ///< how often one opened, in all blocks
   std::uint64_t block_sectors = 0;          ///< that blocks read, different ones of each block
+  BranchMap branches;
+  std::unique_ptr<Caches> caches;  ///< null: none are modelled
 
   std::uint64_t sectors_of_arrays() const;
 
@@ -83,9 +87,9 @@ struct LaunchRecord {
 
 /// Writes a recording as JSON: {"format", "program": its file, "launches": [{"number", "grid", "block":
 /// [x, y, z], "shared_bytes", "barriers", "read_sectors", "written_sectors": different ones,
-/// "block_sectors": read, different ones of each block, "places": [{"code": in the
-/// program's file, as addr2line wants it, "kind", "memory", "bytes": of a lane, and Totals}]}]}. Returns whether all
-/// was written.
+/// "block_sectors": read, different ones of each block, "caches": CacheCounts or null, "places": [{"code": in the
+/// program's file, as addr2line wants it, "kind", "memory", "bytes": of a lane, and Totals}], "branches": [{"code", and
+/// BranchTotals}]}]}. Returns whether all was written.
 bool write_recording(std::FILE* file, const std::string& program, std::uintptr_t loaded_at,
                      const std::vector<const LaunchRecord*>& launches);
 

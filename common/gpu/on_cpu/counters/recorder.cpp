@@ -14,11 +14,14 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "branches.hpp"
+#include "caches.hpp"
 #include "kernel/block.hpp"
 #include "kernel/observer.hpp"
 #include "launch_record.hpp"
@@ -81,6 +84,8 @@ class Worker {
     warps_ = (threads_ + lanes_per_warp - 1) / lanes_per_warp;
     cached_ = std::make_unique<std::array<Cached, cache_entries>>();
     sites_.clear();
+    branches_.join(threads_);
+    steps_.assign(threads_, 0);
     barriers_ = block_sectors_ = 0;
     last_block_.assign(launch.sectors_of_arrays(), 0);
     blocks_ = 0;
@@ -95,12 +100,15 @@ class Worker {
     }
     launch_->barriers += barriers_;
     launch_->block_sectors += block_sectors_;
+    branches_.leave(launch_->branches);
     sites_.clear();
     launch_ = nullptr;
   }
 
   void begin(const Block& block) {
     ++blocks_;
+    number_ = (std::uint64_t{place.block.z} * gridDim.y + place.block.y) * gridDim.x + place.block.x;
+    std::fill(steps_.begin(), steps_.end(), 0);
     // Where shared memory is differs from block to block of a cluster, and from launch to launch.
     const auto dynamic = block.dynamic_shared_memory(), own = block.thread_local_memory();
     const auto begin = reinterpret_cast<std::uintptr_t>(dynamic.data());
@@ -115,11 +123,28 @@ class Worker {
     count();
   }
 
-  /// Counts the requests of the block that are complete: all of them, at a barrier and at the end.
+  /// Counts what is complete of the block: everything, at a barrier and at the end.
   void count() {
     for (Site* site : touched_) count(*site);
     touched_.clear();
+    branches_.count();
+    if (!launch_->caches) return;
+    // The warps of a block go on together.
+    std::stable_sort(steps_done_.begin(), steps_done_.end(),
+                     [](const auto& a, const auto& b) { return a.first < b.first; });
+    for (const auto& [step, access] : steps_done_) accesses_.push_back(access);
+    steps_done_.clear();
   }
+  void end() {
+    count();
+    if (!launch_->caches) return;
+    const std::lock_guard lock(launch_->mutex);
+    launch_->caches->add(number_, accesses_);
+    accesses_.clear();
+  }
+
+  void compares(std::uintptr_t code) { branches_.compares(running_block->number_of_thread(), code); }
+  void begins(std::uintptr_t code) { branches_.begins(running_block->number_of_thread(), code); }
 
   void record(Kind kind, std::uintptr_t code, unsigned part, std::uintptr_t address, unsigned bytes) {
     const std::uintptr_t key = code | std::uintptr_t{part} << part_bit;
@@ -138,6 +163,8 @@ class Worker {
     Request& request = site.requests[index];
     if (site.totals.memory == Memory::shared && !written_.empty()) note_written(site.totals, address);
     if (cached.array != nullptr) note_written(site.totals, address, *cached.array);
+    const std::uint32_t step = steps_[thread]++;
+    if (request.active == 0) request.step = step;
     request.active |= 1u << thread % lanes_per_warp;
     request.address[thread % lanes_per_warp] = address;
   }
@@ -223,6 +250,7 @@ class Worker {
         const Sectors sectors = sectors_of(request, t.bytes);
         t.sectors += sectors.count;
         t.least_sectors += sectors.least;
+        if (launch_->caches) note_lines(t.kind, request.step, static_cast<unsigned>(i % warps_), sectors);
         for (unsigned s = 0; s < sectors.count; ++s) {
           const std::uintptr_t sector = sectors.number[s];
           if (array == nullptr || sector < array->first_sector() || sector > array->last_sector())
@@ -243,6 +271,19 @@ class Worker {
     std::fill(site.times.begin(), site.times.end(), 0);
   }
 
+  /// Keeps what the caches are to see: a line at a time, in the order of step and warp.
+  void note_lines(Kind kind, std::uint32_t step, unsigned warp, const Sectors& sectors) {
+    constexpr unsigned per_line = 4;
+    const Touch touch = kind == Kind::load ? Touch::load : kind == Kind::store ? Touch::store : Touch::atomic;
+    for (unsigned s = 0; s < sectors.count;) {
+      const std::uintptr_t line = sectors.number[s] / per_line;
+      unsigned of_line = 0;
+      for (; s < sectors.count && sectors.number[s] / per_line == line; ++s)
+        of_line |= 1u << sectors.number[s] % per_line;
+      steps_done_.emplace_back(std::uint64_t{step} << 32 | warp, Caches::access(line, of_line, touch));
+    }
+  }
+
   LaunchRecord* launch_ = nullptr;
   unsigned threads_ = 0, warps_ = 0;
   std::unique_ptr<std::array<Cached, cache_entries>> cached_;
@@ -251,6 +292,11 @@ class Worker {
   std::uint64_t barriers_ = 0, block_sectors_ = 0;
   std::vector<std::uint32_t> last_block_;  ///< by sector: which of this thread's blocks read it last
   std::uint32_t blocks_ = 0;
+  std::uint64_t number_ = 0;  ///< of the block that runs, in the grid
+  Branches branches_;
+  std::vector<std::uint32_t> steps_;                                  ///< by thread: accesses since the block began
+  std::vector<std::pair<std::uint64_t, Caches::Access>> steps_done_;  ///< with their steps and warps, not sorted yet
+  std::vector<Caches::Access> accesses_;                              ///< of the block, in order
   Extent dynamic_{}, static_{};
   /// A flag a byte, of dynamic shared memory first. None in a cluster, where other blocks write there, too.
   std::vector<unsigned char> written_;
@@ -260,15 +306,24 @@ class Worker {
 thread_local Worker own_worker;
 thread_local constinit Worker* worker = nullptr;  ///< while a block runs on this host thread
 
-[[noreturn]] void refuse(const char* name, const char* why) {
-  std::fprintf(stderr, "%s: PSFLIP_COUNTERS is '%s': %s\n", program_invocation_short_name, name, why);
+[[noreturn]] void refuse(const char* variable, const char* value, const char* why) {
+  std::fprintf(stderr, "%s: %s is '%s': %s\n", program_invocation_short_name, variable, value, why);
   std::exit(2);
 }
 
 class Recorder final : public Observer {
  public:
-  explicit Recorder(const char* name) : name_(name), file_(std::fopen(name, "w")) {
-    if (file_ == nullptr) refuse(name, std::strerror(errno));
+  explicit Recorder(const char* name) : name_(name) {
+    if (const char* caches = std::getenv("PSFLIP_CACHES"); caches != nullptr) {
+      device_ = CacheDevice::from(caches);
+      if (!device_)
+        refuse(
+            "PSFLIP_CACHES", caches,
+            "allowed are seven numbers with commas: multiprocessors; threads, blocks and bytes of shared memory, of L1 "
+            "with it, of each; bytes of L2; registers of a thread, or 0");
+    }
+    file_ = std::fopen(name, "w");
+    if (file_ == nullptr) refuse("PSFLIP_COUNTERS", name, std::strerror(errno));
     observer = this;
   }
   Recorder(const Recorder&) = delete;
@@ -292,6 +347,10 @@ class Recorder final : public Observer {
     lock.unlock();  // arrays are counted under the registry's lock, and whoever has that may wait for this one
     auto record =
         std::make_unique<LaunchRecord>(number, grid.extent, grid.block_extent, grid.dynamic_shared_bytes, written);
+    const auto volume = [](uint3 e) { return std::uint64_t{e.x} * e.y * e.z; };
+    if (device_)
+      record->caches =
+          std::make_unique<Caches>(*device_, volume(grid.extent), volume(grid.block_extent), grid.dynamic_shared_bytes);
     lock.lock();
     running_[&grid] = std::move(record);
   }
@@ -318,7 +377,7 @@ class Recorder final : public Observer {
     record_range(Kind::store, code, reinterpret_cast<std::uintptr_t>(to), bytes);
   }
   void block_ends() override {
-    own_worker.count();
+    own_worker.end();
     worker = nullptr;
   }
 
@@ -341,7 +400,8 @@ class Recorder final : public Observer {
 
  private:
   const char* name_;
-  std::FILE* file_;
+  std::FILE* file_ = nullptr;
+  std::optional<CacheDevice> device_;  ///< whose caches are modelled
   std::mutex mutex_;
   std::uint64_t launches_ = 0;
   std::map<const Grid*, std::unique_ptr<LaunchRecord>> running_;
@@ -370,6 +430,13 @@ void record_range(Kind kind, std::uintptr_t code, std::uintptr_t address, std::s
     address += word;
     bytes -= word;
   }
+}
+
+void record_comparison(std::uintptr_t code) {
+  if (worker != nullptr) worker->compares(code);
+}
+void record_basic_block(std::uintptr_t code) {
+  if (worker != nullptr) worker->begins(code);
 }
 
 }  // namespace cuda_on_cpu::counters

@@ -15,6 +15,7 @@ inline constexpr unsigned bank_bytes = 4;     ///< that a bank gives in one wave
 /// Every active lane asks for the same number of bytes: 1, 2, 4, 8 or 16.
 struct Request {
   std::uint32_t active = 0;  ///< bit k: lane k takes part
+  std::uint32_t step = 0;    ///< how many accesses the first of them had done in the block before
   std::array<std::uintptr_t, lanes_per_warp> address;
 };
 

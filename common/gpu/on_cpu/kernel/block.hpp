@@ -97,6 +97,10 @@ class Block {
     block_begins_.acquire();
     return true;
   }
+  bool has_more_threads_than(unsigned most) const {
+    const RuntimeCode runtime;
+    return order_.size() > most;
+  }
   void end_thread() {
     const RuntimeCode runtime;
     if (copies_in_flight_ > 0) finish_thread_copies();

@@ -121,7 +121,9 @@ void run_grid(const Grid& grid) {
   const std::uint64_t threads_in_block = std::uint64_t{grid.block_extent.x} * grid.block_extent.y * grid.block_extent.z;
   const unsigned at_once =
       blocks_in_cluster == 1 ? settings().workers : clusters_at_once(blocks_in_cluster * threads_in_block);
-  const std::uint64_t share = std::max<std::uint64_t>(1, clusters / (at_once * 16));
+  const bool ends_only = settings().ends_only;
+  const std::uint64_t wanted = ends_only ? std::min<std::uint64_t>(clusters, 2) : clusters;
+  const std::uint64_t share = std::max<std::uint64_t>(1, wanted / (at_once * 16));
   const BlockOrder order(clusters);
   std::atomic<std::uint64_t> taken = 0;
   std::atomic<unsigned> workers = 0;
@@ -130,9 +132,9 @@ void run_grid(const Grid& grid) {
     runner.begin_launch(grid);
     for (;;) {
       const std::uint64_t first = taken.fetch_add(share, std::memory_order_relaxed);
-      if (first >= clusters) break;
-      for (std::uint64_t k = first; k < std::min(first + share, clusters); ++k) {
-        const std::uint64_t c = order[k];
+      if (first >= wanted) break;
+      for (std::uint64_t k = first; k < std::min(first + share, wanted); ++k) {
+        const std::uint64_t c = ends_only ? k * (clusters - 1) : order[k];
         runner.run({static_cast<unsigned>(c % all.x) * cluster.x, static_cast<unsigned>(c / all.x % all.y) * cluster.y,
                     static_cast<unsigned>(c / all.x / all.y) * cluster.z});
       }

@@ -7,7 +7,7 @@
 #define __constant__
 #define __managed__
 #define __grid_constant__
-#define __launch_bounds__(...)
+#define __launch_bounds__(...)  // rewrite_launches puts what it says into the kernel
 #define __align__(bytes) __attribute__((aligned(bytes)))
 #define __forceinline__ inline __attribute__((always_inline))
 

@@ -1,7 +1,9 @@
-// rewrite_launches input.cu output.cpp: the two things in CUDA C++ that a C++ compiler cannot parse, made calls.
+// rewrite_launches input.cu output.cpp: the two things in CUDA C++ that a C++ compiler cannot parse, made calls, and
+// one that it would not see.
 //
 //   kernel<T><<<grid, block>>>(arguments)  ->  CUDA_ON_CPU_LAUNCH((kernel<T>), grid, block)(arguments)
 //   extern __shared__ T name[];            ->  T* name = ::cuda_on_cpu::dynamic_shared<T>();
+//   __launch_bounds__(most) kernel() {     ->  ... { if (::cuda_on_cpu::refuses_block(most)) return;
 //
 // Everything else, line breaks included, stays where it is, so that messages and debuggers show the source's lines.
 #include <algorithm>
@@ -179,6 +181,36 @@ void rewrite_dynamic_shared(std::string& code, std::string& bare) {
   }
 }
 
+/// The position behind the bracket that closes the one at `open`; none if there is no such bracket.
+std::size_t behind_parentheses(const std::string& bare, std::size_t open) {
+  int depth = 0;
+  for (std::size_t i = open; i < bare.size(); ++i) {
+    if (bare[i] == '(') ++depth;
+    if (bare[i] == ')' && --depth == 0) return i + 1;
+  }
+  return none;
+}
+
+/// Lets a kernel with launch bounds begin with the question whether its block keeps them. Declarations, and macros that
+/// hold the word, stay as they are.
+void rewrite_launch_bounds(std::string& code, std::string& bare) {
+  const std::string word = "__launch_bounds__";
+  for (std::size_t at = bare.find(word); at != none; at = bare.find(word, at + 1)) {
+    const std::size_t line = bare.rfind('\n', at) + 1;  // none + 1 is 0
+    const std::size_t bounds = bare.find_first_not_of(" \t\n", at + word.size());
+    if (bare.find_first_not_of(" \t", line) == bare.find('#', line) || bounds == none || bare[bounds] != '(') continue;
+    const std::size_t end = behind_parentheses(bare, bounds);
+    const std::size_t parameters = end == none ? none : bare.find_first_of("(;{}", end);
+    if (parameters == none || bare[parameters] != '(') continue;
+    const std::size_t behind = behind_parentheses(bare, parameters);
+    const std::size_t body = behind == none ? none : bare.find_first_not_of(" \t\n", behind);
+    if (body == none || bare[body] != '{') continue;
+    std::string most = bare.substr(bounds, end - bounds);
+    std::replace(most.begin(), most.end(), '\n', ' ');
+    replace(code, bare, body + 1, 0, " if (::cuda_on_cpu::refuses_block" + most + ") return;");
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -197,6 +229,7 @@ int main(int argc, char** argv) {
     bare = blank_texts(code);
     rewrite_launches(code, bare);
     rewrite_dynamic_shared(code, bare);
+    rewrite_launch_bounds(code, bare);
   } catch (const Mistake& mistake) {
     const auto line = 1 + std::count(code.begin(), code.begin() + static_cast<std::ptrdiff_t>(mistake.position), '\n');
     std::cerr << argv[1] << ":" << line << ": " << mistake.what() << "\n";

@@ -1,5 +1,6 @@
 #include "errors.hpp"
 
+#include <atomic>
 #include <utility>
 
 namespace cuda_on_cpu {
@@ -26,6 +27,7 @@ constexpr Entry entries[] = {
     ENTRY(cudaErrorInvalidResourceHandle, "invalid resource handle"),
     ENTRY(cudaErrorIllegalState, "the operation cannot be performed in the present state"),
     ENTRY(cudaErrorNotReady, "device not ready"),
+    ENTRY(cudaErrorLaunchOutOfResources, "too many resources requested for launch"),
     ENTRY(cudaErrorPeerAccessAlreadyEnabled, "peer access is already enabled"),
     ENTRY(cudaErrorPeerAccessNotEnabled, "peer access has not been enabled"),
     ENTRY(cudaErrorStreamCaptureUnsupported, "operation not permitted when stream is capturing"),
@@ -37,6 +39,12 @@ constexpr Entry entries[] = {
 #undef ENTRY
 
 thread_local cudaError_t last_error = cudaSuccess;
+std::atomic<bool> bounds_exceeded = false;
+
+void take_exceeded_bounds() {
+  if (bounds_exceeded.load(std::memory_order_relaxed) && bounds_exceeded.exchange(false))
+    last_error = cudaErrorLaunchOutOfResources;
+}
 
 }  // namespace
 
@@ -52,8 +60,16 @@ const char* cudaGetErrorString(cudaError_t error) {
   return "unrecognized error code";
 }
 
-cudaError_t cudaGetLastError() { return std::exchange(last_error, cudaSuccess); }
-cudaError_t cudaPeekAtLastError() { return last_error; }
+cudaError_t cudaGetLastError() {
+  take_exceeded_bounds();
+  return std::exchange(last_error, cudaSuccess);
+}
+cudaError_t cudaPeekAtLastError() {
+  take_exceeded_bounds();
+  return last_error;
+}
+
+void report_exceeded_bounds() { bounds_exceeded = true; }
 
 cudaError_t report(cudaError_t error) {
   if (error != cudaSuccess && error != cudaErrorNotReady) last_error = error;

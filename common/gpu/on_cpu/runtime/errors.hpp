@@ -18,6 +18,7 @@ enum cudaError_t {
   cudaErrorInvalidResourceHandle = 400,
   cudaErrorIllegalState = 401,
   cudaErrorNotReady = 600,
+  cudaErrorLaunchOutOfResources = 701,
   cudaErrorPeerAccessAlreadyEnabled = 704,
   cudaErrorPeerAccessNotEnabled = 705,
   cudaErrorStreamCaptureUnsupported = 900,
@@ -34,5 +35,9 @@ cudaError_t cudaPeekAtLastError();
 
 /// Remembers an error for cudaGetLastError, and hands it on.
 cudaError_t report(cudaError_t error);
+
+/// Remembers that a kernel did not run because of its launch bounds: for whichever host thread asks first, as kernels
+/// run on others.
+void report_exceeded_bounds();
 
 }  // namespace cuda_on_cpu

@@ -142,6 +142,15 @@ cudaError_t cudaOccupancyMaxActiveClusters(int* clusters, void (*kernel)(P...), 
   return max_active_clusters(clusters, reinterpret_cast<const void*>(kernel), launch_configuration(*config));
 }
 
+/// Whether a kernel may not run in its block: `__launch_bounds__(most, ...)` becomes the question, at the kernel's
+/// begin.
+inline bool refuses_block(unsigned most, unsigned = 1, unsigned = 1) {
+  const bool refuses = running_block->has_more_threads_than(most);
+  if (refuses) [[unlikely]]
+    report_exceeded_bounds();
+  return refuses;
+}
+
 /// `extern __shared__ T name[];` becomes `T* name = dynamic_shared<T>();`
 template <class T>
 T* dynamic_shared() {

@@ -68,6 +68,10 @@ Settings from_environment() {
     }
   }
   s.lazy_streams = number("PSFLIP_LAZY_STREAMS", 0, 0, 1, "0 and 1") == 1;
+  if (const char* text = std::getenv("PSFLIP_CPU_BLOCKS")) {
+    s.ends_only = std::string_view(text) == "ends";
+    if (!s.ends_only && std::string_view(text) != "all") refuse("PSFLIP_CPU_BLOCKS", text, "all and ends");
+  }
   s.guard = number("PSFLIP_GUARD", 0, 0, 1, "0 and 1") == 1;
   s.workers = static_cast<unsigned>(number("PSFLIP_CPU_WORKERS", default_workers(), 1, 1024, "1 to 1024"));
   s.devices = static_cast<int>(number("PSFLIP_CPU_DEVICES", 1, 1, 64, "1 to 64"));

@@ -14,6 +14,7 @@ struct Settings {
   Schedule schedule = Schedule::forward;  ///< PSFLIP_SCHEDULE=forward|reversed|shuffled[:seed]
   std::uint64_t seed = 1;                 ///< of the shuffles; also of the order in which lazy streams run
   bool lazy_streams = false;              ///< PSFLIP_LAZY_STREAMS=1: stream work waits until something waits for it
+  bool ends_only = false;                 ///< PSFLIP_CPU_BLOCKS=ends: of a grid, only the first and the last block run
   bool guard = false;                     ///< PSFLIP_GUARD=1: host code that touches device memory crashes
   unsigned workers = 0;          ///< PSFLIP_CPU_WORKERS: host threads for blocks; default: this rank's cores (TSan: 4)
   int devices = 1;               ///< PSFLIP_CPU_DEVICES: devices to show, 1 to 64

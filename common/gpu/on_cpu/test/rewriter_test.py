@@ -30,6 +30,8 @@ struct external { int shared; };
 int shift(int x) { x <<= 2; return x << 2 >> 1; }
 __device__ void nothing() { __shared__ int tile[4]; tile[0] = 0; }
 extern int elsewhere[];
+#define BOUNDED __global__ __launch_bounds__(32) void
+__global__ void __launch_bounds__(64, 2) declared(int* out);
 """
 
 LAUNCHES = """__global__ void kernel(int* out) { *out = __LINE__; }

@@ -9,6 +9,7 @@ import unittest
 GOOD = {
     "PSFLIP_SCHEDULE": ["forward", "reversed", "shuffled", "shuffled:0", "shuffled:18446744073709551615"],
     "PSFLIP_LAZY_STREAMS": ["0", "1"],
+    "PSFLIP_CPU_BLOCKS": ["all"],
     "PSFLIP_GUARD": ["0", "1"],
     "PSFLIP_CPU_WORKERS": ["1", "2", "7"],
     "PSFLIP_CPU_DEVICES": ["1", "64"],
@@ -29,6 +30,7 @@ BAD = {
         "forward:1",
     ],
     "PSFLIP_LAZY_STREAMS": ["", "2", "yes", "true", "-1", "1 "],
+    "PSFLIP_CPU_BLOCKS": ["", "end", "2"],
     "PSFLIP_GUARD": ["", "2", "on", "01x"],
     "PSFLIP_CPU_WORKERS": ["", "0", "-1", "1025", "2.5", "all"],
     "PSFLIP_CPU_DEVICES": ["", "0", "65", "one"],

@@ -44,7 +44,9 @@ class Verdict:
 def try_mutant(mutant, kit):
     with tempfile.TemporaryDirectory(prefix="psflip-mutant-") as folder:
         update = apply(mutant, Path(folder))
-        result = grade_update(mutant.stage, update, kit=kit, only=(mutant.part,), seconds=mutant.seconds)
+        task = Task(mutant.stage, mutant.exercise)
+        files = {files_of(task, ROOT)[0]: update.read_bytes()}
+        result = grade(task, files, kit=kit, only=(mutant.part,), seconds=mutant.seconds)
         return verdict_on(mutant, result.part(mutant.part), update)
 
 

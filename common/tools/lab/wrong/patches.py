@@ -4,6 +4,7 @@ A patch is a file common/lab/mutants/NN/NAME.patch, or in a room of NN. First co
 diff:
     Stage    the folder
     File     what the patch is against, if another file there that can take the place of update.cu
+    Exercise the number of one whose file the patch is against; it is judged as that exercise is
     Mistake  what the student did, in a student's words
     Part     the part of the grader's result that must fail; its reason is what the student reads
     Reason   a regular expression for that reason; what it matches goes into the table
@@ -21,18 +22,19 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from lab.course import WEIGHTS
+from lab.course import WEIGHTS, Task, files_of
 from stages import ROOT, Failure
 
 FOLDER = "common/lab/mutants"
 KEYS = ("Stage", "Mistake", "Part", "Reason")  # one line each
-OPTIONAL = ("File", "Next", "Names", "Seconds", "Symptom", "Shows")
+OPTIONAL = ("File", "Exercise", "Next", "Names", "Seconds", "Symptom", "Shows")
 
 
 @dataclass(frozen=True)
 class Mutant:
     name: str
     stage: str
+    exercise: int | None
     file: str
     mistake: str
     part: str
@@ -62,7 +64,14 @@ def read_mutant(path):
         expect(len(values[key]) == 1, f"it takes one line '{key}: ...', not {len(values[key])}")
     stage, mistake, part, reason = (values[key][0] for key in KEYS)
     expect(len(values["File"]) < 2, "it takes one line 'File: ...' at most")
+    expect(len(values["Exercise"]) < 2, "it takes one line 'Exercise: ...' at most")
+    exercise = "".join(values["Exercise"])
+    expect(exercise.isdecimal() or not exercise, f"Exercise: {exercise} is no whole number")
+    exercise = int(exercise) if exercise else None
     file = "".join(values["File"]) or "update.cu"
+    if exercise is not None:
+        expect(not values["File"], "the exercise says which file it is")
+        file = files_of(Task(stage, exercise), ROOT)[0].removeprefix(f"{stage}/")
     expect((ROOT / stage / file).is_file(), f"{'File' if values['File'] else 'Stage'}: there is no {stage}/{file}")
     expect(part in WEIGHTS, f"Part: {part} is none of {', '.join(WEIGHTS)}")
     expect(len(values["Next"]) < 2, "it takes one line 'Next: ...' at most")
@@ -81,7 +90,9 @@ def read_mutant(path):
         )
     expect(not symptom or file == "update.cu", "Symptom: only an update.cu is handed out to be debugged")
     seconds = int(seconds[0])
-    return Mutant(path.stem, stage, file, mistake, part, reason, next_step, names, seconds, symptom, shows, path)
+    return Mutant(
+        path.stem, stage, exercise, file, mistake, part, reason, next_step, names, seconds, symptom, shows, path
+    )
 
 
 def read_mutants(root=ROOT):

@@ -118,6 +118,24 @@ __global__ void from_constants(int* out) {
   out[number()] = table[number() % 2];  // load
 }
 
+// ---- branches
+__global__ void branches(int* out) {
+  if (threadIdx.x % 2 == 0)  // every other lane
+    out[number()] = 1;
+  if (threadIdx.x / lanes % 2 == 0)  // every other warp
+    out[number()] += 2;
+  for (unsigned i = 0; i <= threadIdx.x % 4; ++i)  // once to four times
+    out[number()] *= out[i];
+}
+__global__ void no_branches(int* out) {
+  const int value = out[number()];
+  out[number()] = value > 3 ? value : 3;
+}
+__global__ void twice(const int* in, int* out) {  // 32 KiB of each
+  for (unsigned pass = 0; pass < 2; ++pass)
+    for (unsigned i = threadIdx.x; i < 64 * threads; i += threads) out[i] = in[i];
+}
+
 constexpr std::size_t bytes = 65536;
 
 template <class T>
@@ -155,6 +173,9 @@ int main() {
   shared_pairs<<<1, threads>>>(in_pairs, out_pairs);
   half_a_tile<<<2, threads, threads * sizeof(int)>>>(in, out);
   from_constants<<<3, threads>>>(out);
+  branches<<<3, threads>>>(out);
+  no_branches<<<3, threads>>>(out);
+  twice<<<1, threads>>>(in, out);
 
   int* half = nullptr;
   if (cudaMalloc(&half, bytes) != cudaSuccess) return 1;

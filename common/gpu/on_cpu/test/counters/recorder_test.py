@@ -18,15 +18,16 @@ SOURCE = Path(__file__).resolve().with_name("kernels.cu")
 BY_SCHEDULE = {}
 
 
-def launches(schedule):
+def launches(schedule, caches="2,256,2,233472,262144,1048576,0"):
     """{kernel: its launch}"""
-    if schedule not in BY_SCHEDULE:
+    key = schedule, caches
+    if key not in BY_SCHEDULE:
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder, "recording.json")
-            settings = {"PSFLIP_COUNTERS": str(file), "PSFLIP_SCHEDULE": schedule}
+            settings = {"PSFLIP_COUNTERS": str(file), "PSFLIP_SCHEDULE": schedule, "PSFLIP_CACHES": caches}
             subprocess.run([PROGRAM], env=os.environ | settings, check=True)
-            BY_SCHEDULE[schedule] = {launch.kernel: launch for launch in read_recording(file)}
-    return BY_SCHEDULE[schedule]
+            BY_SCHEDULE[key] = {launch.kernel: launch for launch in read_recording(file)}
+    return BY_SCHEDULE[key]
 
 
 def line_of(kernel, comment):
@@ -141,13 +142,50 @@ class Recorder(unittest.TestCase):
         self.assertEqual(launch.total("sectors", kind="load"), 256)
         self.assertEqual(launches("forward")["padded"].shared_bytes, 32 * 33 * 4)
 
+    def test_branches(self):
+        for schedule in ("forward", "shuffled"):
+            found = launches(schedule)["branches"].branches_by_line(SOURCE)
+            for comment, executed, divergent, lanes in (
+                ("every other lane", 12, 12, 384),
+                ("every other warp", 12, 0, 384),
+                # Four times a warp, by 32, 24, 16 and 8 lanes; the last ones leave together.
+                ("once to four times", 48, 36, 960),
+            ):
+                expected = {"executed": executed, "divergent": divergent, "lanes": lanes}
+                self.assertEqual(found.pop(line_of("branches", comment)), expected, schedule)
+            self.assertEqual(found, {})
+        self.assertEqual(launches("forward")["half_a_warp"].branches[0].counts["divergent"], 12)
+        self.assertEqual(launches("forward")["no_branches"].branches, [])
+        self.assertEqual(show.sums(launches("forward")["branches"])["branch_efficiency"], 100 * 24 / 72)
+
+    def test_caches(self):
+        """Two passes over 32 KiB that are read and 32 KiB that are written, 1024 sectors each."""
+        for l1, l2, hits, read, written in (
+            (262144, 1048576, 2048, 1024, 0),  # all is still there in the second pass
+            (16384, 1048576, 0, 1024, 0),  # not in L1
+            (16384, 32768, 0, 2048, 1536),  # nor in L2, in which 512 written sectors are at the end
+        ):
+            found = launches("forward", f"2,256,2,233472,{l1},{l2},0")["twice"].caches
+            self.assertEqual((found["l1_sectors"], found["l1_hits"]), (4096, hits))
+            self.assertEqual((found["memory_read"], found["memory_written"]), (read, written))
+
+    def test_blocks_of_a_multiprocessor_share_l1(self):
+        """Three blocks of four warps read a word for each block, and write: these of one multiprocessor share a sector."""
+        for multiprocessors, hits in ((1, 9 + 2), (2, 9 + 1), (3, 9)):
+            for schedule in ("forward", "shuffled"):
+                found = launches(schedule, f"{multiprocessors},256,2,233472,262144,1048576,0")["one_word_for_all"]
+                self.assertEqual(found.caches["l1_hits"], hits, multiprocessors)
+
     def test_a_name_that_cannot_be_written_is_refused(self):
-        env = os.environ | {"PSFLIP_COUNTERS": "/nowhere/recording.json"}
-        done = subprocess.run([PROGRAM], env=env, capture_output=True, text=True)
-        self.assertEqual(done.returncode, 2)
-        self.assertRegex(
-            done.stderr, r"^\S+: PSFLIP_COUNTERS is '/nowhere/recording.json': No such file or directory\n$"
-        )
+        for variable, value, message in (
+            ("PSFLIP_COUNTERS", "/nowhere/recording.json", "No such file or directory"),
+            ("PSFLIP_CACHES", "2,256,2", "allowed are seven numbers with commas"),
+            ("PSFLIP_CACHES", "2,256,2,233472,262144,1048576,0,", "allowed are seven numbers with commas"),
+        ):
+            env = os.environ | {"PSFLIP_COUNTERS": os.devnull, variable: value}
+            done = subprocess.run([PROGRAM], env=env, capture_output=True, text=True)
+            self.assertEqual(done.returncode, 2)
+            self.assertRegex(done.stderr, rf"^\S+: {variable} is '{value}': {message}[^\n]*\n$")
 
     def test_a_program_without_lines_is_refused(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -39,6 +39,35 @@ TEST(Launches, OfEmptyOrTooLargeGridsAreRefused) {
         << grid.x << " " << grid.y << " " << grid.z;
 }
 
+__global__ void __launch_bounds__(64) bounded(int* flag) { *flag = 1; }
+template <int threads>
+__global__ void  // the words between do not matter
+__launch_bounds__(threads > 32 ? 32 : threads, 2) bounded_by_parameter(int* flag) {
+  __syncthreads();
+  *flag = 1;
+}
+
+/// Which of its errors CUDA chooses for that is not documented.
+bool refused_bounds(cudaError_t error) { return error == cudaErrorLaunchOutOfResources || refused_shape(error); }
+
+TEST(Launches, WithMoreThreadsThanTheKernelSBoundsAreRefused) {
+  const auto launch = [](auto kernel, dim3 block) {
+    return refusal([=](int* flag) {
+      kernel<<<2, block>>>(flag);
+      cudaDeviceSynchronize();  // on the CPU path late streams say it then
+    });
+  };
+  EXPECT_TRUE(refused_bounds(launch(bounded, 65)));
+  EXPECT_TRUE(refused_bounds(launch(bounded, dim3(8, 9))));
+  EXPECT_TRUE(refused_bounds(launch(bounded_by_parameter<100>, 33)));
+  EXPECT_TRUE(refused_bounds(launch(bounded_by_parameter<8>, 9)));
+  DeviceBuffer<int> flag(1);
+  bounded<<<1, 64>>>(flag.data());
+  bounded_by_parameter<100><<<1, 32>>>(flag.data());
+  CHECK_CUDA(cudaGetLastError());
+  EXPECT_EQ(to_host(flag)[0], 1);
+}
+
 __global__ void use_shared(int* out, int ints) {
   extern __shared__ int memory[];
   for (int i = threadIdx.x; i < ints; i += blockDim.x) memory[i] = i;

@@ -1,0 +1,124 @@
+#!/usr/bin/env python3
+"""Equilibrium by replica exchange: energy, overlaps and xi / L of several sizes on one ladder of temperatures.
+
+    07_amsc/physics/tempering.py --folder runs --json tempering.json --plot tempering
+
+Whether the last three bins agree at the lowest temperature is said of every size; a size that does not is not in
+equilibrium, and needs more --sweeps. Where the curves of xi / L of neighbouring sizes cross is near the critical
+temperature, 1.1019(29) (Janus collaboration, 2013); corrections that fall with the size are not taken into account.
+Needs NumPy; for --plot matplotlib.
+
+Exit code 0: all agrees with what is known; 1: a pull is larger than 4; 2: bad input.
+"""
+
+import itertools
+import sys
+
+sys.path.insert(0, __file__.rsplit("/", 3)[0] + "/common/tools")
+import runs
+from options import adder, at_least, comma_list, whole
+from stages import ROOT, run_tool
+
+sys.path.insert(0, str(ROOT / "common/results"))
+import psflip
+
+QUANTITIES = ("e", "c", "q2", "binder", "q_link", "chi_sg", "xi_l", "acceptance", "round_trips")
+JUDGED = ("e", "q2", "xi_l")  # by the bins
+# By size and temperature: (quantity, value, error, source).
+MEASURED = "measured without exchange"
+KNOWN = {
+    (8, 1.1): [("e", -1.6944, 0.0002, MEASURED)],
+    (8, 2.0): [("e", -1.3380, 0.0002, MEASURED), ("q2", 0.01722, 0.00004, MEASURED)],
+}
+
+
+def parser():
+    temperatures = [round(0.7 + 0.05 * i, 2) for i in range(19)]
+    result = runs.parser(__doc__, size=None, samples=4096, sweeps=65536, measure="every:64", temperatures=temperatures)
+    add = adder(result)
+    add("--sizes", "L,...", "(4,6,8)", comma_list(at_least(4)), default=[4, 6, 8])
+    add("--copies", "C", "of the ladder (2)", at_least(2), default=2)
+    add("--exchange-every", "N", "sweeps (10)", whole, default=10)
+    add("--plot", "NAME", "pictures NAME_<quantity>.svg")
+    return result
+
+
+def wanted(size, options):
+    problem = {"size": size, "temperatures": options.temperatures, "copies": options.copies}
+    problem |= {"exchange-every": options.exchange_every, "sweeps": options.sweeps, "samples": options.samples}
+    problem |= {"samples-per-stream": options.samples_per_stream, "generator": options.generator}
+    return f"tempering_L{size}", problem | {"seed": options.seed, "measure": options.measure}, ()
+
+
+def numbers(rows, quantity):
+    """A column with its errors, without what is not there."""
+    return [
+        {"temperature": t, "value": float(value), "error": float(error)}
+        for t, value, error in zip(rows["temperature"].tolist(), rows[quantity], rows[f"{quantity}_error"])
+        if value == value
+    ]
+
+
+def evaluate(size, run):
+    last = run.last()
+    comparisons = []
+    for i, t in enumerate(last["temperature"].tolist()):
+        for quantity, *known in KNOWN.get((size, t), []):
+            here = float(last[quantity][i]), float(last[f"{quantity}_error"][i])
+            comparisons.append(runs.comparison(f"{quantity}, L = {size}, T = {t:g}", *here, *known))
+    agreement = {quantity: run.agreement(quantity) for quantity in JUDGED}
+    equilibrated = all(one is not None and one < 1 for one in agreement.values())
+    result = {"size": size, "sweeps": int(last["sweep"][0]), "equilibrated": equilibrated, "agreement": agreement}
+    return result | {quantity: numbers(last, quantity) for quantity in QUANTITIES} | {"comparisons": comparisons}
+
+
+def crossings(measured, quantity):
+    sizes = sorted(measured)
+    for small, large in itertools.pairwise(sizes):
+        found = psflip.crossing(measured[small].last(), measured[large].last(), quantity)
+        if found:
+            yield {
+                "sizes": [small, large],
+                "quantity": quantity,
+                "temperature": found[0],
+                "temperature_error": found[1],
+            }
+
+
+def main(arguments):
+    options = runs.parse(parser(), arguments)
+    started = runs.simulate_all([wanted(size, options) for size in options.sizes], options)
+    measured = {size: psflip.read(options.folder / f"tempering_L{size}.csv") for size in options.sizes}
+    result = runs.describe("tempering", arguments, started)
+    del result["problem"]["size"]
+    result["temperatures"] = [evaluate(*one) for one in measured.items()]
+    result["crossings"] = [one for quantity in ("xi_l", "binder") for one in crossings(measured, quantity)]
+    runs.write(result, options.json)
+    if options.plot:
+        for quantity in ("e", "c", "q2", "binder", "xi_l", "acceptance"):
+            psflip.plot(
+                {f"L = {size}": run for size, run in measured.items()}, quantity, f"{options.plot}_{quantity}.svg"
+            )
+    body = [
+        [str(one["size"]), f"{t:g}", *(runs.in_words(*one_of(one[name], t)) for name in ("e", "c", "q2", "xi_l"))]
+        for one in result["temperatures"]
+        for t in (options.temperatures[0], options.temperatures[-1])
+    ]
+    runs.print_table(["L", "T", "e", "c", "[q^2]", "xi / L"], body)
+    for one in result["temperatures"]:
+        words = "equilibrium" if one["equilibrated"] else "NO EQUILIBRIUM, or too few bins to tell"
+        print(f"L = {one['size']}: {words} at T = {options.temperatures[0]:g}")
+    for one in result["crossings"]:
+        at = runs.in_words(one["temperature"], one["temperature_error"])
+        print(f"{one['quantity']} of L = {one['sizes'][0]} and {one['sizes'][1]} cross at T = {at}")
+    print()
+    return runs.conclude(result)
+
+
+def one_of(rows, temperature):
+    found = next((row for row in rows if row["temperature"] == temperature), None)
+    return (found["value"], found["error"]) if found else (None, None)
+
+
+if __name__ == "__main__":
+    run_tool(main, "tempering")

@@ -1,0 +1,132 @@
+"""Reads what spin_glass writes, CSV or JSON, into NumPy arrays, and plots it. Needs NumPy, for pictures matplotlib.
+
+import sys; sys.path.insert(0, "common/results")
+import psflip
+
+run = psflip.read("ladder.csv")          # --averages, --output or --correlations
+run.problem["size"], run["e"], run["e_error"]      # columns are arrays; NaN is what was not there
+last = run.last()                        # of a ladder: the last bin, a row for each temperature
+last["temperature"], last["xi_l"]
+run.agreement("q2")                      # how far the last three bins are apart, in errors
+psflip.crossing(psflip.read("L8.csv").last(), psflip.read("L10.csv").last(), "xi_l")
+psflip.plot({8: run}, "xi_l", "xi.svg")
+"""
+
+import csv
+import json
+import math
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Run:
+    """A file of a run: what its header says, and its columns."""
+
+    header: dict
+    columns: dict
+
+    @property
+    def problem(self):
+        return self.header["problem"]
+
+    def __getitem__(self, name):
+        return self.columns[name]
+
+    def __len__(self):
+        return len(next(iter(self.columns.values()), ()))
+
+    def where(self, **values):
+        """The rows in which these columns have these values: where(sweep=1024)."""
+        chosen = np.ones(len(self), bool)
+        for name, value in values.items():
+            chosen &= self.columns[name] == value
+        return Run(self.header, {name: column[chosen] for name, column in self.columns.items()})
+
+    def bins(self):
+        """The rows of each measuring time, or of each bin of a ladder, in their order."""
+        return [self.where(sweep=sweep) for sweep in np.unique(self["sweep"])]
+
+    def last(self):
+        return self.bins()[-1]
+
+    def agreement(self, quantity, row=0, bins=3):
+        """How far the last bins of a ladder are apart in a quantity, in errors: the largest difference from the last.
+        A row is a temperature, the coldest first. Bins have the same samples, so what differs between them is less than
+        their errors; 1 or more is no equilibrium. None if there are fewer bins, or no errors."""
+        last = self.bins()[-bins:]
+        values = [one[quantity][row] for one in last]
+        error = last[-1][f"{quantity}_error"][row]
+        if len(last) < bins or not error > 0 or any(map(math.isnan, values)):
+            return None
+        return max(abs(value - values[-1]) for value in values) / error
+
+
+def number(text):
+    return math.nan if text in ("", None) else float(text)
+
+
+def read(path):
+    """A .csv or .json file of spin_glass. Throws ValueError if it is none."""
+    path = Path(path)
+    text = path.read_text()
+    try:
+        if path.suffix == ".json":
+            header = json.loads(text)
+            rows = header.pop("rows") if "rows" in header else header.pop("averages")
+            names = list(rows[0])
+            table = [[row[name] for name in names] for row in rows]
+        else:
+            lines, header = text.splitlines(), {}
+            while lines[0].startswith("# "):
+                key, value = lines.pop(0)[2:].split(": ", 1)
+                header[key] = json.loads(value)
+            names, *table = csv.reader(lines)
+        columns = np.array([[number(cell) for cell in row] for row in table], float).reshape(len(table), len(names))
+        if "problem" not in header:
+            raise KeyError("problem")
+    except (KeyError, IndexError, TypeError, ValueError) as error:
+        raise ValueError(f"{path}: no table of spin_glass ({error})") from None
+    return Run(header, {name: columns[:, i] for i, name in enumerate(names)})
+
+
+def crossing(small, large, quantity, against="temperature", draws=1000):
+    """Where two runs have the same value of a quantity, straight lines between their rows, and the error of that from
+    those of the rows (by draws of Gaussian noise, the same at each call). The crossing at the highest abscissa; None if
+    there is none. Rows are of the same abscissas."""
+    x = small[against]
+    if not np.array_equal(x, large[against]):
+        raise ValueError(f"the runs have other values of {against}")
+    difference = small[quantity] - large[quantity]
+    error = np.hypot(small[f"{quantity}_error"], large[f"{quantity}_error"])
+
+    def zero(y):
+        at = [i for i in range(len(x) - 1) if y[i] * y[i + 1] <= 0 and y[i] != y[i + 1]]
+        return None if not at else x[at[-1]] + (x[at[-1] + 1] - x[at[-1]]) * y[at[-1]] / (y[at[-1]] - y[at[-1] + 1])
+
+    found = zero(difference)
+    if found is None:
+        return None
+    noise = np.random.default_rng(1).standard_normal((draws, len(x)))
+    others = [other for other in (zero(difference + error * one) for one in noise) if other is not None]
+    return float(found), float(np.std(others))
+
+
+def plot(runs, quantity, file, against="temperature"):
+    """The last bins of ladders, {label: Run}, with their errors."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    figure, axes = pyplot.subplots(figsize=(6, 4))
+    for label, run in runs.items():
+        rows = run.last()
+        axes.errorbar(rows[against], rows[quantity], rows[f"{quantity}_error"], label=str(label), capsize=2, lw=1)
+    axes.set(xlabel=against, ylabel=quantity)
+    axes.legend(frameon=False)
+    figure.tight_layout()
+    figure.savefig(file)
+    pyplot.close(figure)
