@@ -166,6 +166,15 @@ class Refusals(programs.Refusing):
             if not has_all_generators():
                 self.assert_refused("--generator", generator, names="minstd")
 
+    def test_draws_for_words_of_sites(self):
+        """With philox-planes samples share nothing. Which stages have it: engine_test knows more."""
+        if stage()[:3] in ("00_", "07_"):
+            self.assert_refused(
+                *("--generator", "philox-planes", "--samples-per-stream", 2), names="--samples-per-stream is 2"
+            )
+        else:
+            self.assert_refused("--generator", "philox-planes", names="--generator is philox-planes: ")
+
     def test_devices(self):
         self.assert_refuses_devices("--size", 8)
 
@@ -473,6 +482,16 @@ class LongRuns(programs.InFolder):
         longer = json.loads(self.succeed("--resume", "c", "--sweeps", 201))
         self.assertEqual(again, short)
         self.assertGreater(longer["seconds"], short["seconds"])
+
+    def test_resumed_with_draws_for_words_of_sites(self):
+        if stage()[:3] not in ("00_", "07_"):
+            return
+        problem = ["--size", 8, "--samples", 3, "--replicas", 5, "--generator", "philox-planes"]
+        self.succeed(*problem, "--sweeps", 77, "--checkpoint", "c")
+        again = json.loads(self.succeed("--resume", "c", "--sweeps", 150, "--json"))
+        self.assertEqual(again["problem"]["samples_per_stream"], 1)
+        self.assertEqual(again["hash"], result(*problem, "--sweeps", 150)["hash"])
+        self.assertEqual(result("--size", 8, "--sweeps", 4, "--generator", "philox-planes")["hash"], "dab533d38971589d")
 
     def test_resumed_on_another_launch(self):
         launches = {
