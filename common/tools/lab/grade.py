@@ -233,7 +233,7 @@ class Judge:
             self.refuse(trick or symbols.complaint_of_text(text, own, engines))
 
     def refuse_tricks(self, build):
-        objects = self.kit.objects(build, self.task.stage)
+        objects = self.kit.objects(build, self.task.stage, self.files)
         self.refuse(symbols.complaint(symbols.symbols_of(self.kit.folder / build, objects)))
         foreign = self.kit.foreign(build, self.task, self.files)
         if foreign:

@@ -154,15 +154,22 @@ class Kit:
     def program(self, build, stage, name):
         return self.folder / build / stage / name
 
-    def objects(self, build, stage):
-        """The object files of the stage's kernels for the CPU."""
-        return [
-            output
+    def objects(self, build, stage, files):
+        """The object files of the stage's kernels for the CPU that these files are compiled into."""
+        places = set(self.places(build, files))
+        found = [
+            (output, source)
             for output, source in self.commands(build)
             if f"/rewritten/{stage}/" in source
             and "_counted.dir/" not in output
             and (self.folder / build / output).is_file()
         ]
+
+        def reads_one(output):
+            read = self.ninja(build, "-t", "deps", output).stdout.splitlines()
+            return any(os.path.normpath(self.folder / build / line.strip()) in places for line in read)
+
+        return [output for output, source in found if source in places or reads_one(output)]
 
     def allowed(self, task):
         """What files of a task may include of the tree: what its assignment has, but for the reference."""
