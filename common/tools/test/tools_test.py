@@ -1102,9 +1102,9 @@ class WordTables(unittest.TestCase):
 
     def test_what_came_from_the_hardware(self):
         rows = words.published_rows(self.result({"generator": "minstd", "ps_per_flip": 0.15}, {"ps_per_flip": 0.09}))
-        self.assertEqual(rows[0][2:], ["3", "MINSTD", "0.150", "20", "10.0", "2.00"])
+        self.assertEqual(rows[0][2:], ["3", "MINSTD", "0.150", "20", "10.0", "2.00", "samples of a word"])
         self.assertEqual([row[0][:4] for row in rows[1:]], ["NVID", "CSG", "PAis", "EA-L"])  # no Parisi-Rapuano here
-        self.assertEqual(rows[2][1:], ["NVIDIA H200", "0.99", "Philox", "0.0900", "11", "1", "11"])
+        self.assertEqual(rows[2][1:], ["NVIDIA H200", "0.99", "Philox", "0.0900", "11", "1", "11", "-"])
 
     def test_predicted_bytes(self):
         for words_of, wanted in (
