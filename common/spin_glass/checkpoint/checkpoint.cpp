@@ -140,6 +140,7 @@ void check(const Saved& saved) {
          : run.temperature ? temperature > 0 && (1 / temperature == beta || temperature == 1 / beta)
                            : !std::isfinite(1 / beta),
          "--temperature");
+  expect(problem.ladder.exchange_every >= 1, "--exchange-every");
   expect(run.sweeps >= 0 && run.sweeps <= most_sweeps, "--sweeps");
   expect(saved.sweeps >= 0 && saved.sweeps <= run.sweeps, "the number of sweeps");
   const auto none_or_one_a_sample = [&](const std::vector<std::string>& files) {

@@ -59,9 +59,10 @@ void check_ladder(const Problem& problem) {
   if (problem.replicas > most_ladder_replicas)
     refuse(std::to_string(n) + " of them in " + std::to_string(problem.replicas / n) + " copies are " +
            std::to_string(problem.replicas) + " replicas: allowed are " + std::to_string(most_ladder_replicas));
-  if (problem.ladder.exchange_every < 1)
-    throw InvalidInput("--exchange-every is " + std::to_string(problem.ladder.exchange_every) +
-                       ": allowed are 1 sweep or more");
+  constexpr std::int64_t most = 100'000'000'000;  // so that twice as many half-sweeps are no overflow
+  if (problem.ladder.exchange_every < 1 || problem.ladder.exchange_every > most)
+    throw InvalidInput("--exchange-every is " + std::to_string(problem.ladder.exchange_every) + ": allowed are 1 to " +
+                       std::to_string(most) + " sweeps");
 }
 
 }  // namespace

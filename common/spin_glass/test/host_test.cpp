@@ -592,6 +592,8 @@ TEST_F(FilesTest, CraftedCheckpointsAreRefused) {
       {"--start", {"down", 1, 2}},
       {"--measure", {"end", "log", "every:0", "every:016", "every:15", "\n", 16}},
       {"--temperature", {0, -1.0, 2, "1", nullptr}},
+      {"--temperatures", {{1.0}, {2.0, 1.0}, {1.0, 2.0}, {"1", "2"}, {1.0, nullptr}, "1,2", 1, nullptr}},
+      {"--exchange-every", {0, -1, 1.5, "10", huge, nullptr}},
       {"--beta", {-1, 2, 1e308, "1", nullptr}},
       {"--ferromagnetic-fraction", {-0.1, 1.1, "0.5", nullptr}},
       {"--couplings", {{"a"}, {"a", "b", "c"}, {1, 2}, {"a", "\u20ac"}, "ab", Json::object(), nullptr}},
@@ -639,7 +641,8 @@ TEST_F(FilesTest, CraftedCheckpointsAreRefused) {
       EXPECT_THAT(message, testing::Not(HasSubstr("\n"))) << name << " is " << value;
     }
     const bool may_be_missing = name == "--indexing" || name == "--kernel" || name == "--threads" ||
-                                name == "--cluster" || name == "--samples-per-word" || name == "program";
+                                name == "--cluster" || name == "--samples-per-word" || name == "program" ||
+                                name == "--temperatures" || name == "--exchange-every";
     EXPECT_EQ(refused([&](Crafted& crafted) { holder(crafted).erase(name); }), may_be_missing ? "accepted" : none);
   }
   for (const auto& item : good.json["options"].items())  // none was forgotten
