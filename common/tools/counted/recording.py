@@ -41,6 +41,20 @@ class Place:
         return next((frame.line for frame in self.frames if frame.file == file), None)
 
 
+@dataclass(frozen=True)
+class Request:
+    """What the lanes of a warp asked for by one instruction."""
+
+    place: Place
+    block: int  # its number in the grid: x counts first
+    phase: int  # how many barriers of the block had opened
+    time: int  # how often these lanes had been there in this phase
+    warp: int
+    array: int  # number of the array in device memory; -1: elsewhere
+    lanes: tuple[int, ...]
+    offsets: tuple[int, ...]  # of these lanes, in bytes: in the array, or in the block's shared memory
+
+
 @dataclass
 class Launch:
     number: int  # of the program's launches, from 0
@@ -53,6 +67,7 @@ class Launch:
     written_sectors: int
     block_sectors: int  # read, different ones of each block
     places: list[Place] = field(default_factory=list)
+    requests: list[Request] = field(default_factory=list)  # if they were kept
 
     @property
     def warps(self):
@@ -195,4 +210,9 @@ def launch_of(entry, frames):
         places.append(Place(own, place["kind"], memory, place["bytes"], counts))
     names = ("number", "shared_bytes", "barriers", "read_sectors", "written_sectors", "block_sectors")
     shape = {"grid": tuple(entry["grid"]), "block": tuple(entry["block"])}
-    return Launch(kernel=kernel_of(places), places=places, **shape, **{name: entry[name] for name in names})
+    numbers = {name: entry[name] for name in names}
+    requests = [
+        Request(places[place], block, phase, time, warp, array, tuple(lanes), tuple(offsets))
+        for place, block, phase, time, warp, array, lanes, offsets in entry.get("requests", ())
+    ]
+    return Launch(kernel=kernel_of(places), places=places, requests=requests, **shape, **numbers)

@@ -58,6 +58,17 @@ class SectorSet {
   std::vector<std::atomic<std::uint64_t>> words_;
 };
 
+/// A request as it was made; kept if PSFLIP_REQUESTS is set.
+struct Asked {
+  std::uintptr_t place;  ///< a key of LaunchRecord::places
+  unsigned block;        ///< its number in the grid: x counts first
+  unsigned phase;        ///< how many barriers of the block had opened
+  unsigned time;         ///< how often these lanes had been there in this phase
+  unsigned warp;
+  int array;   ///< number of the array in device memory; -1: elsewhere
+  Request at;  ///< offsets in the array, or in the block's shared memory
+};
+
 using WrittenArrays = std::map<std::uintptr_t, std::shared_ptr<WrittenBytes>>;  ///< by address
 
 struct LaunchRecord {
@@ -75,6 +86,8 @@ struct LaunchRecord {
   std::uint64_t barriers = 0;               ///< how often one opened, in all blocks
   std::uint64_t block_sectors = 0;          ///< that blocks read, different ones of each block
 
+  std::vector<Asked> asked;  ///< in no particular order
+
   std::uint64_t sectors_of_arrays() const;
 
   /// The array that has bytes in this sector (address / 32); null if none does.
@@ -84,8 +97,9 @@ struct LaunchRecord {
 /// Writes a recording as JSON: {"format", "program": its file, "launches": [{"number", "grid", "block":
 /// [x, y, z], "shared_bytes", "barriers", "read_sectors", "written_sectors": different ones,
 /// "block_sectors": read, different ones of each block, "places": [{"code": in the
-/// program's file, as addr2line wants it, "kind", "memory", "bytes": of a lane, and Totals}]}]}. Returns whether all
-/// was written.
+/// program's file, as addr2line wants it, "kind", "memory", "bytes": of a lane, and Totals}], "requests": [[place,
+/// block, phase, time, warp, array, [lane, ...], [offset, ...]], ...] in the order of these numbers}]}. Returns whether
+/// all was written.
 bool write_recording(std::FILE* file, const std::string& program, std::uintptr_t loaded_at,
                      const std::vector<const LaunchRecord*>& launches);
 
