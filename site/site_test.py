@@ -11,7 +11,7 @@ import unittest
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE.parent / "tools")]
+sys.path[:0] = [str(HERE), str(HERE.parent / "common/tools")]
 
 import trace  # noqa: E402
 
@@ -19,13 +19,12 @@ import figures  # noqa: E402
 import frames  # noqa: E402
 import make_site  # noqa: E402
 import model  # noqa: E402
-from browser import SECONDS, Browser  # noqa: E402
-
 import stages  # noqa: E402
+from browser import SECONDS, Browser  # noqa: E402
 from stages import ROOT  # noqa: E402
 
 LARGEST = 1_000_000  # bytes of a page with all that it loads
-PAGES = "common/site/pages"
+PAGES = "site/pages"
 
 
 def setUpModule():
@@ -156,7 +155,7 @@ class Reading(Page):
 
     def test_frames_are_what_the_figures_draw(self):
         for name, text in frames.frames(site).items():
-            self.assertEqual((HERE / "frames" / f"{name}.svg").read_text(), text, f"{name}: call common/site/frames.py")
+            self.assertEqual((HERE / "frames" / f"{name}.svg").read_text(), text, f"{name}: call site/frames.py")
 
 
 class Driving(Page):

@@ -3,15 +3,16 @@
 import json
 import re
 import sys
+import tempfile
 import unittest
 from pathlib import Path
 
-sys.path.append(str(Path(__file__).resolve().parents[1] / "tools"))
+sys.path.append(str(Path(__file__).resolve().parents[1] / "common/tools"))
 
 import figures
+import make_site
 import model
-
-from stages import ROOT
+from stages import ROOT, Failure
 
 HERE = Path(__file__).resolve().parent
 
@@ -45,6 +46,20 @@ class Figures(unittest.TestCase):
         for file in [*HERE.glob("figures/*"), *HERE.glob("pages/*"), *HERE.glob("frames/*"), HERE / "style.css"]:
             hosts = set(re.findall(r"(?:https?:)?//[\w.-]+\.\w+", file.read_text())) - {"http://www.w3.org"}
             self.assertEqual(hosts, set(), file.name)
+
+
+class Folder(unittest.TestCase):
+    def test_what_is_no_site_stays(self):
+        with tempfile.TemporaryDirectory() as name:
+            folder, file = Path(name), Path(name, "mine.txt")
+            make_site.refuse_what_is_no_site(folder)
+            make_site.refuse_what_is_no_site(folder / "new")
+            file.touch()
+            for place in (folder, file):
+                with self.assertRaisesRegex(Failure, f"--site {place}: "):
+                    make_site.main(["--site", str(place)])
+            (folder / "searchindex.js").touch()
+            make_site.refuse_what_is_no_site(folder)
 
 
 class Traces(unittest.TestCase):

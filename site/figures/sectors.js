@@ -25,7 +25,7 @@ psflip.figures.sectors = (figure, trace) => {
     for (let k = 0; k < 32; ++k) {
       const there = lanes.includes(k);
       marks.push(box(k * lane, 0, lane - 2, 20, there ? `c${k % 6}` : "faint"));
-      marks.push(text(k * lane + lane / 2 - 1, 14, k, { "text-anchor": "middle" }));
+      marks.push(text(k * lane + lane / 2 - 1, 14, k, { "text-anchor": "middle", ...(there ? { class: "on" } : {}) }));
     }
     for (const sector of sectors) {
       marks.push(box(left(sector), 150, unit, 22, "faint"));

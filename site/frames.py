@@ -8,7 +8,7 @@ from pathlib import Path
 from browser import Browser
 
 HERE = Path(__file__).resolve().parent
-PAGE = "common/site/pages/figures.html"
+PAGE = "site/pages/figures.html"
 # A canvas becomes squares, those of a colour as one path.
 STILL = """(figure) => {
   const canvas = figure.querySelector("canvas");
@@ -34,7 +34,7 @@ def frames(site):
 
 
 def main():
-    site = Path(sys.argv[1] if sys.argv[1:] else HERE.parents[1] / "build-site/site")
+    site = Path(sys.argv[1] if sys.argv[1:] else HERE.parent / "build-site/site")
     for name, text in frames(site).items():
         (HERE / "frames" / f"{name}.svg").write_text(text)
 

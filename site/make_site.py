@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 if __name__ == "__main__":
-    sys.path.append(str(Path(__file__).resolve().parents[1] / "tools"))
+    sys.path.append(str(Path(__file__).resolve().parents[1] / "common/tools"))
     import interrupt  # noqa: F401
 
 import shutil
@@ -19,7 +19,7 @@ import stages
 from options import Parser
 from stages import ROOT, Broken, Failure, run_tool
 
-HERE = ROOT / "common/site"
+HERE = ROOT / "site"
 PLACE = ROOT / "build-site"
 REQUIREMENTS = HERE / "requirements.txt"
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
@@ -62,14 +62,21 @@ def pdf(folder, file):
     quietly([browser, *options, f"--print-to-pdf={file.resolve()}", page], "Chromium could not print it")
 
 
+def refuse_what_is_no_site(folder):
+    """The folder is emptied, so it has to be new, empty, or a site."""
+    if folder.exists() and not folder.is_dir():
+        raise Failure(f"--site {folder}: that is a file; give a folder")
+    if folder.exists() and any(folder.iterdir()) and not (folder / "searchindex.js").exists():
+        raise Failure(f"--site {folder}: there is something else in it; give a new folder, or one of an earlier site")
+
+
 def main(arguments):
     parser = Parser(prog="common/run --site", description=__doc__)
     parser.add_argument("--site", nargs="?", type=Path, default=PLACE / "site", const=PLACE / "site", metavar="DIR")
     parser.add_argument("--pdf", type=Path, metavar="FILE", help="print all pages into one file, by Chromium")
     options = parser.parse_args(arguments)
     folder = options.site
-    if folder.exists() and any(folder.iterdir()) and not (folder / "searchindex.js").exists():
-        raise Failure(f"--site {folder}: there is something else in it; give a new folder, or one of an earlier site")
+    refuse_what_is_no_site(folder)
     build(folder, python_with_sphinx())
     if options.pdf:
         pdf(folder, options.pdf)

@@ -29,7 +29,7 @@ psflip.figures.timeline = (figure, trace) => {
     const half = halfSweepUs(size, ranks, link), width = 640, left = 110, unit = (width - left - 10) / half;
     const bar = (row, from, to, kind, words) => [
       box(left + from * unit, row * 42 + 8, Math.max(1, (to - from) * unit), 26, kind),
-      ...((to - from) * unit > 7 * words.length ? [text(left + (from + to) / 2 * unit, row * 42 + 25, words, { "text-anchor": "middle" })] : []),
+      ...((to - from) * unit > 7 * words.length ? [text(left + (from + to) / 2 * unit, row * 42 + 25, words, { "text-anchor": "middle", class: "on" })] : []),
     ];
     const marks = [
       text(0, 25, "stream: bulk"), ...bar(0, 0, update, "c0", `${Math.ceil(size / (2 * ranks))} planes`),

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-PAGES = "common/site/pages"
+PAGES = "site/pages"
 OWN_SCRIPTS = {
     f"{PAGES}/numbers": ["figure.js", "trace_numbers.js", "numbers.js"],
     f"{PAGES}/class": ["figure.js", "class.js"],

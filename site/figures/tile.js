@@ -39,7 +39,7 @@ psflip.figures.tile = (figure, trace) => {
       const kind = early.has(place) ? "bad" : there ? (halo ? "c1" : "c0") : "faint";
       const loader = loads.find(([, p]) => p === place)?.[0];
       marks.push(svg("g", {}, box(x * cell, y * cell, cell - 2, cell - 2, kind),
-        text(x * cell + cell / 2 - 1, y * cell + cell / 2 + 3, there || early.has(place) ? loader : "", { "text-anchor": "middle" })));
+        text(x * cell + cell / 2 - 1, y * cell + cell / 2 + 3, there || early.has(place) ? loader : "", { "text-anchor": "middle", class: "on" })));
       const touched = now === "loads" ? at === running : false;
       if (touched) marks.push(box(x * cell, y * cell, cell - 2, cell - 2, "frame"));
     }

@@ -5,7 +5,7 @@ and stage 07 print of the lattices that the page computes. --check compares them
 import sys
 from pathlib import Path
 
-sys.path.append(str(Path(__file__).resolve().parents[1] / "tools"))
+sys.path.append(str(Path(__file__).resolve().parents[1] / "common/tools"))
 
 if __name__ == "__main__":
     import interrupt  # noqa: F401
@@ -20,7 +20,7 @@ from models import MAJORITY, REFERENCE, SPIN_GLASS
 from options import Parser
 from stages import ROOT, Failure, as_words, last_line, run_tool
 
-FOLDER = ROOT / "common/site/traces"
+FOLDER = ROOT / "site/traces"
 PLANE = 16  # spins along a side in 2D
 WIDTHS, BLOCKS = (2, 4, 8), (1, 2, 3, 4)
 INT = 4  # bytes of a spin
@@ -210,7 +210,7 @@ def main(arguments):
             file.write_text(text)
     stages.progress("")
     if stale:
-        print(f"trace.py: {', '.join(stale)}: not what the kernels do now; call common/site/trace.py", file=sys.stderr)
+        print(f"trace.py: {', '.join(stale)}: not what the kernels do now; call site/trace.py", file=sys.stderr)
     return 1 if stale else 0
 
 

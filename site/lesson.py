@@ -5,11 +5,11 @@ import difflib
 import html
 import re
 
-import figures
 from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import CudaLexer
 
+import figures
 import stages
 import tour
 from stages import ROOT
@@ -20,8 +20,8 @@ CONTEXT = 4  # lines around a change that are shown
 START = """
 <nav class="start" aria-label="Where to begin"><a class="first" href="#two-commands">Run it yourself</a>
 <a href="00_cpu_reference/README.html">The first lesson</a>
-<a href="common/site/pages/figures.html">Figures that move</a>
-<a href="common/site/pages/numbers.html">Your own numbers</a> <a href="all.html">All on one page</a></nav>
+<a href="site/pages/figures.html">Figures that move</a>
+<a href="site/pages/numbers.html">Your own numbers</a> <a href="all.html">All on one page</a></nav>
 """
 
 

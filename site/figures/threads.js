@@ -27,7 +27,8 @@ psflip.figures.threads = (figure, trace) => {
       const colour = (block % launch.grid + 2 * Math.floor(block / launch.grid)) % 6;
       const kind = `c${colour}${block === figure.values.block ? "" : " dim"}`;
       return svg("g", {}, box(x * cell, y * cell, cell - 2, cell - 2, kind),
-        text(x * cell + cell / 2 - 1, y * cell + cell / 2 + 3, owner % inBlock, { "text-anchor": "middle" }));
+        text(x * cell + cell / 2 - 1, y * cell + cell / 2 + 3, owner % inBlock,
+          { "text-anchor": "middle", ...(block === figure.values.block ? { class: "on" } : {}) }));
     });
     const frames = own.map((spin) => box(spin % n * cell, Math.floor(spin / n) * cell, cell - 2, cell - 2, "frame"));
     figure.draw(canvas(n * cell, n * cell, `stage ${stage}, ${width} x ${width} threads, b = ${b}`, marks, frames));

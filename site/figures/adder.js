@@ -33,7 +33,7 @@ psflip.figures.adder = (figure, trace) => {
   }
 
   figure.slider("temperature", "T", 0.5, 8, 2, 0.1, (t) => t.toFixed(1));
-  figure.slider("site", "red site", 0, trace.size ** 3 / 2 - 1, 3);
+  figure.slider("site", "red site", 0, trace.size ** 3 / 2 - 1, 30);
   let swept = 0;
   figure.button("sweep", "A sweep of all sites", () => {
     sweep();

@@ -5,8 +5,8 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-ROOT = HERE.parents[1]
-sys.path[:0] = [str(HERE), str(HERE.parent / "tools")]
+ROOT = HERE.parent
+sys.path[:0] = [str(HERE), str(HERE.parent / "common/tools")]
 
 import everything  # noqa: E402
 import figures  # noqa: E402
@@ -17,9 +17,9 @@ import model  # noqa: E402
 project = author = "psFlip"
 extensions = ["myst_parser"]
 root_doc = "README"
-include_patterns = ["*.md", "[0-9][0-9]_*/**.md", "common/**.md"]
+include_patterns = ["*.md", "[0-9][0-9]_*/**.md", "common/**.md", "site/pages/*.md"]
 exclude_patterns = ["**/exercises.md", "build*", "out"]
-exclude_patterns += ["common/lab/README.template.md", "common/site/README.md"]
+exclude_patterns += ["common/lab/README.template.md"]
 myst_heading_anchors = 6
 myst_html_meta = {"description": "A course in CUDA, from one for loop to a multi-GPU spin-glass code"}
 pygments_style, pygments_dark_style = "friendly", "native"
