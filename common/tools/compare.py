@@ -41,7 +41,8 @@ def option_parser():
         "there is one, else on the CPU.",
         epilog="Also: --no-install (never install packages), --tour (the stages one by one: what to read and to "
         "predict, then the measured rows), --counters (what the kernels do to memory, counted without a GPU), "
-        f"--device-report (what this machine has and lacks), --ranks N (runs stage {WITH_RANKS} on N ranks of MPI), "
+        "--site [DIR] (builds the course as a site), --device-report (what this machine has and lacks), "
+        f"--ranks N (runs stage {WITH_RANKS} on N ranks of MPI), "
         "--scaling DIR (times it on several numbers of ranks). --tour, --counters, --ranks and --scaling say more with "
         "--help.",
     )

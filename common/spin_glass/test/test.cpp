@@ -595,6 +595,18 @@ TEST_P(EngineAgainstReference, AgreesForManySystemsOfWordsOfSites) {
   }
 }
 
+/// So many at once that a kernel which does several sweeps in one pass does so, after half a sweep and before one.
+TEST_P(EngineAgainstReference, AgreesOverManySweeps) {
+  if (!promises(Generator::philox, GetParam())) return;
+  for (const std::int64_t size : {6, 14}) {
+    Problem problem = with_generator(small_problem(size), Generator::philox);
+    problem.replicas = 4;
+    problem.samples = 70;
+    problem.samples_per_stream = 64;
+    expect_reference_bits(problem, indexings_for(problem), {1, 14, 2});
+  }
+}
+
 /// Exchanges after odd and even numbers of sweeps, both parities, in words with bits of no sample.
 TEST_P(EngineAgainstReference, AgreesForALadderOfTemperatures) {
   for (const Generator generator : {Generator::minstd, Generator::philox}) {

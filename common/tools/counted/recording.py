@@ -42,6 +42,20 @@ class Place:
         return next((frame.line for frame in self.frames if frame.file == file), None)
 
 
+@dataclass(frozen=True)
+class Request:
+    """What the lanes of a warp asked for by one instruction."""
+
+    place: Place
+    block: int  # its number in the grid: x counts first
+    phase: int  # how many barriers of the block had opened
+    time: int  # how often these lanes had been there in this phase
+    warp: int
+    array: int  # number of the array in device memory; -1: elsewhere
+    lanes: tuple[int, ...]
+    offsets: tuple[int, ...]  # of these lanes, in bytes: in the array, or in the block's shared memory
+
+
 @dataclass
 class Branch:
     """What all executions of a conditional branch by a warp add up to."""
@@ -66,6 +80,7 @@ class Launch:
     places: list[Place] = field(default_factory=list)
     branches: list[Branch] = field(default_factory=list)
     caches: dict[str, int] | None = None  # what the model of them counts, if there was one
+    requests: list[Request] = field(default_factory=list)  # if they were kept
 
     @property
     def warps(self):
@@ -231,6 +246,10 @@ def launch_of(entry, frames):
     ]
     names = ("number", "shared_bytes", "barriers", "read_sectors", "written_sectors", "block_sectors", "caches")
     shape = {"grid": tuple(entry["grid"]), "block": tuple(entry["block"])}
-    return Launch(
-        kernel=kernel_of(places), places=places, branches=branches, **shape, **{name: entry[name] for name in names}
-    )
+    numbers = {name: entry[name] for name in names}
+    requests = [
+        Request(places[place], block, phase, time, warp, array, tuple(lanes), tuple(offsets))
+        for place, block, phase, time, warp, array, lanes, offsets in entry.get("requests", ())
+    ]
+    what = {"places": places, "branches": branches, "requests": requests}
+    return Launch(kernel=kernel_of(places), **what, **shape, **numbers)

@@ -23,18 +23,19 @@ def counted_target(stage):
     return f"{stage.name}_{stage.model.name}_counted"
 
 
-def record(stage, problem, launch, what="", launches=1, caches=""):
+def record(stage, problem, launch, what="", launches=1, caches="", requests=False):
     """The Launch of the stage's update kernel, or so many, one after the other, as one. `problem` and `launch` are the
-    program's options, which it chooses where they are None. `caches`: PSFLIP_CACHES, or none. Raises Failure,
-    one line, if the program refuses."""
+    program's options, which it chooses where they are None. `caches`: PSFLIP_CACHES, or none. `requests`: keep each,
+    which is for small problems. Raises Failure, one line, if the program refuses."""
     settings = {"device": "cpu"} | problem | {name: launch.get(name) for name in stage.model.launch}
     settings[stage.model.runs] = launch.get("steps_per_pass") or 1
     skipped = 1 if launch.get("kernel") in MANY_SWEEPS else WARM_UP[stage.model]
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "recording.json")
+        recorder = {"PSFLIP_COUNTERS": str(file)} | ({"PSFLIP_REQUESTS": "1"} if requests else {})
+        recorder |= {"PSFLIP_CACHES": caches} if caches else {}
         command = list(map(str, [counted_program(stage), *as_words(settings)]))
-        env = os.environ | {"PSFLIP_COUNTERS": str(file)} | ({"PSFLIP_CACHES": caches} if caches else {})
-        code, _, errors = start(command, what or stage.name, env=env)
+        code, _, errors = start(command, what or stage.name, env=os.environ | recorder)
         if code:
             raise Failure(f"{stage.name}: {last_line(errors, code)}")
         updates = [found for found in read_recording(file) if found.kernel.startswith(KERNEL)]

@@ -28,7 +28,12 @@ NAMES_STAGES = {
 
 def files(root):
     """All files of the tree, without those of builds."""
-    return [file for top in ("common", "[0-9][0-9]_*") for file in sorted(root.glob(f"{top}/**/*")) if file.is_file()]
+    return [
+        file
+        for top in ("common", "site", "[0-9][0-9]_*")
+        for file in sorted(root.glob(f"{top}/**/*"))
+        if file.is_file()
+    ]
 
 
 def is_python(file):

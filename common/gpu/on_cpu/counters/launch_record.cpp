@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <bit>
 #include <cinttypes>
+#include <iterator>
+#include <tuple>
+#include <utility>
 
 #include "runtime/registry.hpp"
 
@@ -29,6 +32,29 @@ std::uint64_t sectors_in(const std::vector<Array>& arrays) {
   if (arrays.empty()) return 0;
   const Array& last = arrays.back();
   return last.first_bit + last.last_sector() - last.first_sector() + 1;
+}
+
+/// The requests of a launch, if they were kept, in the order of place, block, phase, time and warp.
+void write_requests(std::FILE* file, const LaunchRecord& launch) {
+  const auto order = [](const Asked* a) { return std::tuple(a->place, a->block, a->phase, a->time, a->warp); };
+  std::vector<const Asked*> sorted;
+  for (const Asked& asked : launch.asked) sorted.push_back(&asked);
+  std::sort(sorted.begin(), sorted.end(), [&](const Asked* a, const Asked* b) { return order(a) < order(b); });
+  const char* between = "\n";
+  for (const Asked* a : sorted) {
+    const auto place = std::distance(launch.places.begin(), launch.places.find(a->place));
+    std::fprintf(file, "%s[%td, %u, %u, %u, %u, %d, [", between, place, a->block, a->phase, a->time, a->warp, a->array);
+    between = ",\n";
+    const char* comma = "";
+    for (unsigned lane = 0; lane < lanes_per_warp; ++lane)
+      if ((a->at.active >> lane & 1u) != 0) std::fprintf(file, "%s%u", std::exchange(comma, ", "), lane);
+    std::fputs("], [", file);
+    comma = "";
+    for (unsigned lane = 0; lane < lanes_per_warp; ++lane)
+      if ((a->at.active >> lane & 1u) != 0)
+        std::fprintf(file, "%s%" PRIuPTR, std::exchange(comma, ", "), a->at.address[lane]);
+    std::fputs("]]", file);
+  }
 }
 
 }  // namespace
@@ -122,6 +148,8 @@ bool write_recording(std::FILE* file, const std::string& program, std::uintptr_t
                    between_places, code - loaded_at, t.executed, t.divergent, t.lanes);
       between_places = ",\n";
     }
+    std::fputs("], \"requests\": [", file);
+    write_requests(file, *launch);
     std::fputs("]}", file);
   }
   std::fputs("]}\n", file);

@@ -60,6 +60,17 @@ class SectorSet {
   std::vector<std::atomic<std::uint64_t>> words_;
 };
 
+/// A request as it was made; kept if PSFLIP_REQUESTS is set.
+struct Asked {
+  std::uintptr_t place;  ///< a key of LaunchRecord::places
+  unsigned block;        ///< its number in the grid: x counts first
+  unsigned phase;        ///< how many barriers of the block had opened
+  unsigned time;         ///< how often these lanes had been there in this phase
+  unsigned warp;
+  int array;   ///< number of the array in device memory; -1: elsewhere
+  Request at;  ///< offsets in the array, or in the block's shared memory
+};
+
 using WrittenArrays = std::map<std::uintptr_t, std::shared_ptr<WrittenBytes>>;  ///< by address
 
 struct LaunchRecord {
@@ -79,6 +90,8 @@ struct LaunchRecord {
   BranchMap branches;
   std::unique_ptr<Caches> caches;  ///< null: none are modelled
 
+  std::vector<Asked> asked;  ///< in no particular order
+
   std::uint64_t sectors_of_arrays() const;
 
   /// The array that has bytes in this sector (address / 32); null if none does.
@@ -89,7 +102,8 @@ struct LaunchRecord {
 /// [x, y, z], "shared_bytes", "barriers", "read_sectors", "written_sectors": different ones,
 /// "block_sectors": read, different ones of each block, "caches": CacheCounts or null, "places": [{"code": in the
 /// program's file, as addr2line wants it, "kind", "memory", "bytes": of a lane, and Totals}], "branches": [{"code", and
-/// BranchTotals}]}]}. Returns whether all was written.
+/// BranchTotals}], "requests": [[place, block, phase, time, warp, array, [lane, ...], [offset, ...]], ...] in the order
+/// of these numbers}]}. Returns whether all was written.
 bool write_recording(std::FILE* file, const std::string& program, std::uintptr_t loaded_at,
                      const std::vector<const LaunchRecord*>& launches);
 

@@ -34,11 +34,15 @@ constexpr unsigned part_bit = 48, memory_bit = 60;  // of a key; addresses of co
 
 /// What one place in the code does in the block that runs, and its totals in the launch.
 struct Site {
+  std::uintptr_t key = 0;
   Totals totals;
   std::vector<unsigned> times;    ///< by thread: how often it was here since the last barrier
   std::vector<Request> requests;  ///< [times * warps + warp], not counted yet
   std::size_t used = 0;           ///< of them
 };
+
+/// Whether every request is kept, not only what they add up to. For small problems.
+const bool keeps_requests = std::getenv("PSFLIP_REQUESTS") != nullptr;
 
 /// The file of the program, where it lies in memory, and what else of its module matters.
 struct Module {
@@ -101,6 +105,8 @@ class Worker {
     launch_->barriers += barriers_;
     launch_->block_sectors += block_sectors_;
     branches_.leave(launch_->branches);
+    launch_->asked.insert(launch_->asked.end(), asked_.begin(), asked_.end());
+    asked_.clear();
     sites_.clear();
     launch_ = nullptr;
   }
@@ -109,6 +115,7 @@ class Worker {
     ++blocks_;
     number_ = (std::uint64_t{place.block.z} * gridDim.y + place.block.y) * gridDim.x + place.block.x;
     std::fill(steps_.begin(), steps_.end(), 0);
+    phase_ = 0;
     // Where shared memory is differs from block to block of a cluster, and from launch to launch.
     const auto dynamic = block.dynamic_shared_memory(), own = block.thread_local_memory();
     const auto begin = reinterpret_cast<std::uintptr_t>(dynamic.data());
@@ -121,6 +128,7 @@ class Worker {
   void barrier() {
     ++barriers_;
     count();
+    ++phase_;
   }
 
   /// Counts what is complete of the block: everything, at a barrier and at the end.
@@ -212,6 +220,7 @@ class Worker {
     std::unique_ptr<Site>& site = sites_[key | static_cast<std::uintptr_t>(memory) << memory_bit];
     if (!site) {
       site = std::make_unique<Site>();
+      site->key = key | static_cast<std::uintptr_t>(memory) << memory_bit;
       site->totals = {.code = code, .kind = kind, .memory = memory, .bytes = bytes};
       site->times.resize(threads_);
     }
@@ -240,6 +249,7 @@ class Worker {
     for (std::size_t i = 0; i < site.used; ++i) {
       Request& request = site.requests[i];
       if (request.active == 0) continue;
+      if (keeps_requests) keep(site, request, i);
       ++t.requests;
       t.lanes += static_cast<unsigned>(std::popcount(request.active));
       if (t.memory == Memory::shared) {
@@ -284,7 +294,35 @@ class Worker {
     }
   }
 
+  /// Remembers a request by what does not change from run to run.
+  void keep(const Site& site, const Request& request, std::size_t index) {
+    Asked asked{site.key,
+                static_cast<unsigned>(number_),
+                phase_,
+                static_cast<unsigned>(index / warps_),
+                static_cast<unsigned>(index % warps_),
+                -1,
+                request};
+    const Memory memory = site.totals.memory;
+    for (unsigned lane = 0; lane < lanes_per_warp; ++lane) {
+      if ((request.active >> lane & 1u) == 0) continue;
+      std::uintptr_t& address = asked.at.address[lane];
+      const Array* array = memory == Memory::global ? launch_->find(address / sector_bytes) : nullptr;
+      if (array != nullptr) {
+        asked.array = static_cast<int>(array - launch_->arrays.data());
+        address -= array->begin;
+      } else if (memory == Memory::shared) {
+        address -= holds(dynamic_, address) ? dynamic_.first : static_.first;
+      } else {
+        address -= this_module().loaded_at;
+      }
+    }
+    asked_.push_back(asked);
+  }
+
   LaunchRecord* launch_ = nullptr;
+  std::vector<Asked> asked_;
+  unsigned phase_ = 0;  ///< barriers of the block so far
   unsigned threads_ = 0, warps_ = 0;
   std::unique_ptr<std::array<Cached, cache_entries>> cached_;
   std::unordered_map<std::uintptr_t, std::unique_ptr<Site>> sites_;

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+from collections import Counter
 from pathlib import Path
 
 from counted import show
@@ -24,10 +25,18 @@ def launches(schedule, caches="2,256,2,233472,262144,1048576,0"):
     if key not in BY_SCHEDULE:
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder, "recording.json")
-            settings = {"PSFLIP_COUNTERS": str(file), "PSFLIP_SCHEDULE": schedule, "PSFLIP_CACHES": caches}
+            settings = {"PSFLIP_COUNTERS": str(file), "PSFLIP_SCHEDULE": schedule}
+            settings |= {"PSFLIP_CACHES": caches, "PSFLIP_REQUESTS": "1"}
             subprocess.run([PROGRAM], env=os.environ | settings, check=True)
             BY_SCHEDULE[key] = {launch.kernel: launch for launch in read_recording(file)}
     return BY_SCHEDULE[key]
+
+
+def where(launch):
+    """What no order of the threads changes of its requests to memory on the chip and in the device."""
+    return [
+        (r.block, r.phase, r.time, r.warp, r.lanes, r.offsets) for r in launch.requests if r.place.memory != "constant"
+    ]
 
 
 def line_of(kernel, comment):
@@ -51,6 +60,22 @@ class Recorder(unittest.TestCase):
     def test_a_warp_of_neighbouring_words_is_a_request_of_four_sectors(self):
         for comment, kind in (("load", "load"), ("store", "store")):
             self.expect("coalesced", comment, kind, "global", requests=12, lanes=384, sectors=48, least_sectors=48)
+
+    def test_requests_that_are_kept_are_those_that_are_counted(self):
+        first, *others = (launches(schedule) for schedule in ("forward", "reversed", "shuffled"))
+        for kernel, launch in first.items():
+            by_place = Counter(id(request.place) for request in launch.requests)
+            self.assertEqual(
+                [by_place[id(place)] for place in launch.places], [p.counts["requests"] for p in launch.places]
+            )
+            for other in others:
+                self.assertEqual(where(other[kernel]), where(launch), kernel)
+
+    def test_a_request_has_the_addresses_of_its_lanes(self):
+        store = [r for r in launches("forward")["coalesced"].requests if r.place.kind == "store"]
+        self.assertEqual([r.lanes for r in store], [tuple(range(32))] * 12)
+        words = sorted(offset // 4 for request in store for offset in request.offsets)
+        self.assertEqual(words, list(range(12 * 32)))
 
     def test_every_other_word_takes_twice_the_sectors(self):
         for comment, kind in (("load", "load"), ("store", "store")):
