@@ -24,6 +24,7 @@ from stages import ROOT, Failure, progress
 from table import as_markdown
 
 GUIDE = "common/lab/INSTRUCTOR.md"
+PATIENCE = 600  # seconds that a run of a right kernel may take: it ends, however busy the machine is
 TABLE = re.compile(r"(<!-- mutants -->\n).*?(<!-- end mutants -->)", re.DOTALL)
 
 
@@ -88,7 +89,7 @@ def try_starter(stage, kit):
 
 def try_solution(stage, kit):
     """A solution passes every part that can be judged here."""
-    result = grade_update(stage, ROOT / stage / "update.cu", kit=kit)
+    result = grade_update(stage, ROOT / stage / "update.cu", kit=kit, seconds=PATIENCE)
     failed = [f"{part.name}: {part.reason}" for part in result.parts if part.passed is False]
     return Verdict(f"solution of {stage}", "; ".join(failed) if failed or result.passed else "does not pass")
 
@@ -98,7 +99,7 @@ def try_debugging(mutant, mended, kit):
     not, and has the points of what is right in it. `mended`: what was judged of the right kernel."""
     lines = debugging.right_lines(mutant)
     right, wrong = min(lines), next(n for n in range(max(lines), 0, -1) if n not in lines)
-    given = parts_of(mutant, debugging.handed_out(mutant), mutant.part, kit)
+    given = parts_of(mutant, debugging.handed_out(mutant), mutant.part, kit, mutant.seconds)
     problems = [] if shows_symptom(mutant, kit) else [f"'{mutant.shows}' shows nothing"]
     for what, parts, line, expected in (
         ("mended, right line", mended, right, (True, True)),
@@ -117,11 +118,11 @@ def try_debugging(mutant, mended, kit):
     return Verdict(mutant.name, "; ".join(problems), caught="as reported")
 
 
-def parts_of(mutant, text, part, kit):
+def parts_of(mutant, text, part, kit, seconds):
     """The parts of a kernel that was to be debugged, but for the line."""
     files = {f"{mutant.stage}/update.cu": text.encode()}
     task = Task(mutant.stage, debug=True)
-    return grade(task, files, kit=kit, only=(part,), seconds=mutant.seconds).parts
+    return grade(task, files, kit=kit, only=(part,), seconds=seconds).parts
 
 
 def shows_symptom(mutant, kit):
@@ -143,7 +144,7 @@ def prove_debugging(model, mutants, folder):
         own = [mutant for mutant in mutants if mutant.stage == stage]
         if own:
             solution = debugging.without_marks((ROOT / stage / "update.cu").read_text())
-            mended = parts_of(own[0], solution, "forward", kit)
+            mended = parts_of(own[0], solution, "forward", kit, PATIENCE)
             always = [mutant.shows for mutant in own if shows_symptom(mutant, kit)]
             said = f"these show something with the right kernel, too: {always}" if always else ""
             yield Verdict(f"right kernel of {stage}", said)
