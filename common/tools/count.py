@@ -31,7 +31,6 @@ from stages import ROOT, Failure, refuse, run_tool
 
 # Whole blocks of threads cover them, and they take seconds.
 PROBLEMS = {MAJORITY: {"size": 1600}, SPIN_GLASS: {"size": 64, "samples": 1, "replicas": 4}}
-NCU = {MAJORITY: "counters.json", SPIN_GLASS: "spin_glass_counters.json"}
 PARTS = {MAJORITY: 1, SPIN_GLASS: 2}  # half a sweep is half of the spins
 PLANE_KERNELS = ("update", "wide")  # of words.STAGE: a launch does half a sweep
 KERNELS = "|".join(SPIN_GLASS.rows["kernel"])
@@ -153,10 +152,10 @@ def wished_launch(known, text):
 def points_of_ncu(options, model, wished):
     folder = ROOT / "common/results" / options.beside
     try:
-        counted = json.loads((folder / NCU[model]).read_text())
+        counted = json.loads((folder / show.NCU[model]).read_text())
     except FileNotFoundError:
         raise Failure(
-            f"--beside {options.beside}: there is no {NCU[model]} in common/results/{options.beside}"
+            f"--beside {options.beside}: there is no {show.NCU[model]} in common/results/{options.beside}"
         ) from None
     problem = {name: counted[name] for name in model.problem if name in counted}
     size = options.size or problem["size"]
@@ -181,8 +180,9 @@ def points_of_ncu(options, model, wished):
 def counts_of(row, share):
     """What ncu counted, of a share of the problem; the time, too, in proportion, as where the GPU is full."""
     found = {name: round(row[name] * share) for name in show.COMPARED}
-    found |= {name: round(row[name] * share) for name in (*show.MEMORY, *show.BRANCHES) if name in row}
-    found |= {name: row[name] for name in (*show.SHARES, "registers") if name in row}
+    found |= {name: round(row[name] * share) for name in show.BRANCHES if name in row}
+    # A smaller problem may fit into L2.
+    found |= {name: row[name] for name in (*show.SHARES, "registers", *show.MEMORY * (share == 1)) if name in row}
     found |= {"microseconds": row["microseconds"] * share}
     return found | ({"updated_spins": row["flips"]} if "flips" in row else {})
 
@@ -285,8 +285,10 @@ def main(arguments):
 def say(rows, options, device):
     """What was counted, on standard output."""
     if options.beside or options.ncu:
-        for truth in (show.truth, show.truth_of_caches, show.truth_of_branches):
-            print(truth(rows, show.table.aligned))
+        truths = (
+            truth(rows, show.table.aligned) for truth in (show.truth, show.truth_of_caches, show.truth_of_branches)
+        )
+        print(*filter(None, truths), sep="\n")
         for why in dict.fromkeys(show.explanation(row)[1] for row in rows if show.differing(row)):
             print(why or "some differ by more than 1 %, for no known reason")
     if not options.beside:

@@ -46,6 +46,8 @@ folder of common/results, such as h200 or h200/words, the next ones say what to 
     scaling_plan 50,10       the same for larger systems, and for links of so many GB/s and microseconds
     recorded_counters        requests, sectors and wavefronts as the CPU path counts them beside ncu's, from
                              recorded_counters.json (common/run --counters --beside)
+    recorded_caches          L1 hits and bytes from and to memory as the model of caches has them beside ncu's, from
+                             recorded_caches.json (common/run --counters --launch ... --json)
     least_times              the least time that these launches take, and the measured one, from the same file
     first_table              how long it takes to the first table and to green tests, from first_table.json
                              (common/tools/first_table --json)
@@ -219,6 +221,7 @@ def kinds():
         "amsc_kernels": words.kernels_markdown,
         "first_table": way_in.markdown,
         "recorded_counters": show.truth_of_folder,
+        "recorded_caches": show.truth_of_caches_of_folder,
         "least_times": predict.predictions_of_folder,
     }
     return {kind.__name__: kind for kind in own} | others | offered("TABLES")

@@ -1,11 +1,15 @@
 """What was counted, for people: a table of launches, source lines with their figures, a comparison with ncu."""
 
+import json
+
 import table
+from models import MAJORITY, MODELS, SPIN_GLASS
 from results import read_result
 from stages import ROOT
 
 FORMAT = "psFlip recorded counters, version 1"
-TRUTH = "recorded_counters.json"
+TRUTH, MODELLED = "recorded_counters.json", "recorded_caches.json"
+NCU = {MAJORITY: "counters.json", SPIN_GLASS: "spin_glass_counters.json"}
 SHARED = ("shared_wavefronts", "shared_bank_conflicts")
 COMPARED = ("load_requests", "load_sectors", "store_requests", "store_sectors", *SHARED)
 MEMORY = ("dram_read_bytes", "dram_written_bytes")  # what the model of caches says, under counters.py's names
@@ -215,12 +219,34 @@ def truth_of_caches(rows, form=table.as_markdown):
             ("from memory, MB: ideal; model; ncu", "read_bytes", "dram_read_bytes"),
             ("to memory", "written_bytes", "dram_written_bytes"),
         ):
-            cells[heading] = "; ".join(f"{of / 1e6:.1f}" for of in (row[ideal], row[modelled], ncu[modelled]))
+            each = (row[ideal], row[modelled], ncu[modelled]) if modelled in ncu else ()
+            cells[heading] = "; ".join(f"{of / 1e6:.1f}" for of in each) or "-"
         cells["L1 hits, %: ideal; model; ncu"] = "; ".join(
             f"{of:.1f}" for of in (ideal_l1_hits(row), row["l1_hit_percent"], ncu["l1_hit_percent"])
         )
         lines.append(cells)
     return table.table_of(lines, ("stage", "launch"), form)
+
+
+def truth_of_caches_of_folder(folder):
+    """The table in common/gpu/on_cpu/README.md, of what count.py wrote with --launch or --beside, and of what ncu
+    counted of the same launches: of the same problem everything, of another one shares only."""
+    counted = []
+    for model in MODELS:
+        found = json.loads((folder / NCU[model]).read_text())
+        counted += [row | {"of": model, "problem": found} for row in found["rows"]]
+    rows = []
+    for row in read_result(folder / MODELLED, FORMAT)["rows"]:
+        same = [
+            of
+            for of in counted
+            if of["stage"] == row["stage"] and all(of[name] == row.get(name) for name in of["of"].launch if name in of)
+        ]
+        for ncu in same[:1]:
+            whole = all(ncu["problem"].get(name, value) == value for name, value in row["problem"].items())
+            names = ("l1_hit_percent", *MEMORY * whole)
+            rows.append(row | {"ncu": {name: ncu[name] for name in names}})
+    return truth_of_caches(rows)
 
 
 def ideal_l1_hits(row):
@@ -230,7 +256,8 @@ def ideal_l1_hits(row):
 
 
 def truth_of_branches(rows, form=table.as_markdown):
-    """Executions of branches by warps, and the share of them whose lanes go one way, beside ncu's."""
+    """Executions of branches by warps, and the share of them whose lanes go one way, beside ncu's. Empty if it was not
+    asked for them."""
     lines = []
     for row in sorted(rows, key=lambda row: row["stage"]):
         if "branches" in row["ncu"]:
@@ -240,7 +267,7 @@ def truth_of_branches(rows, form=table.as_markdown):
             each = row["branch_efficiency"], row["ncu"]["branch_efficiency"]
             cells["uniform, %: ours; ncu"] = "; ".join(f"{of:.2f}" for of in each)
             lines.append(cells)
-    return table.table_of(lines, ("stage", "launch"), form)
+    return table.table_of(lines, ("stage", "launch"), form) if lines else ""
 
 
 def truth_of_folder(folder):
