@@ -17,7 +17,7 @@ import model  # noqa: E402
 project = author = "psFlip"
 extensions = ["myst_parser"]
 root_doc = "README"
-include_patterns = ["*.md", "[0-9][0-9]_*/**.md", "common/**.md", "site/pages/*.md"]
+include_patterns = ["*.md", "[0-9][0-9]_*/**.md", "common/**.md", "site/**.md"]
 exclude_patterns = ["**/exercises.md", "build*", "out"]
 exclude_patterns += ["common/lab/README.template.md"]
 myst_heading_anchors = 6

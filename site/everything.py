@@ -18,7 +18,7 @@ def pages_in_order(app):
         if name not in order:
             order.append(name)
             waiting = [*app.env.toctree_includes.get(name, []), *waiting]
-    return [name for name in order if not name.startswith("site/")]
+    return [name for name in order if not name.startswith("site/pages/")]
 
 
 def prefix(name):

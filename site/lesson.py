@@ -66,11 +66,12 @@ def contents():
     lab = [f"common/lab/{name}" for name in ("README", "INSTRUCTOR", "SYLLABUS")]
     rest = ["README", "GLOSSARY", "results/README", "gpu/on_cpu/README", "CONTRIBUTING", "CHANGELOG"]
     rest += ["spin_glass/test/instances/README"]
+    reference = [f"common/{name}" for name in rest] + ["site/README"]
     return (
         toctree(lessons, "Stages")
         + toctree(own, "In the browser")
         + toctree(lab, "For lecturers")
-        + toctree([f"common/{name}" for name in rest], "Reference")
+        + toctree(reference, "Reference")
     )
 
 
