@@ -15,12 +15,10 @@ import itertools
 import sys
 
 sys.path.insert(0, __file__.rsplit("/", 3)[0] + "/common/tools")
+import psflip
 import runs
 from options import adder, at_least, comma_list, whole
-from stages import ROOT, run_tool
-
-sys.path.insert(0, str(ROOT / "common/results"))
-import psflip
+from stages import run_tool
 
 QUANTITIES = ("e", "c", "q2", "binder", "q_link", "chi_sg", "xi_l", "acceptance", "round_trips")
 JUDGED = ("e", "q2", "xi_l")  # by the bins

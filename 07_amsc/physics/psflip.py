@@ -1,6 +1,6 @@
 """Reads what spin_glass writes, CSV or JSON, into NumPy arrays, and plots it. Needs NumPy, for pictures matplotlib.
 
-import sys; sys.path.insert(0, "common/results")
+import sys; sys.path.insert(0, "07_amsc/physics")
 import psflip
 
 run = psflip.read("ladder.csv")          # --averages, --output or --correlations

@@ -1,19 +1,15 @@
-"""Tests of the reader of results, common/results/psflip.py."""
+"""Tests of the reader of results, psflip.py."""
 
 import json
-import sys
 import tempfile
 import unittest
 from pathlib import Path
-
-from stages import ROOT
 
 try:
     import numpy as np
 except ImportError:
     raise SystemExit(0) from None  # nobody can use it
 
-sys.path.insert(0, str(ROOT / "common/results"))
 import psflip
 
 PROBLEM = {"size": 4, "temperatures": [1.0, 1.5, 2.0]}
