@@ -135,10 +135,10 @@ Saved saved_of(const Json& json) {
   bool known = true;
   for (const LaunchField& field : launch_fields()) {
     const Json value = json.value(field.option, Json());  // a checkpoint may be older than some options of the launch
-    if (!field.words.empty() && value.is_string() && !launch_value(field, value)) known = false;
+    if (value == "fused") known = false;
     if (!value.is_null() && known) saved.launch[field.name] = launch_value(field, value).value();
   }
-  if (!known) saved.launch.clear();  // a kernel, say, of another version: no bit depends on it, so the stage chooses
+  if (!known) saved.launch.clear();  // a kernel of an earlier version: no bit depends on it, so the stage chooses
   return saved;
 }
 

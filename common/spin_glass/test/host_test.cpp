@@ -857,8 +857,10 @@ TEST(WhatACheckpointSays, MayNameAKernelThatIsNoMore) {
   Saved saved = run_of(Problem{});
   saved.launch = {{"kernel", "wide"}, {"threads", "64"}};
   nlohmann::ordered_json json = as_json(saved);
-  json["--kernel"] = "no-more";
+  json["--kernel"] = "fused";
   EXPECT_EQ(saved_of(json).launch, LaunchValues{});
+  json["--kernel"] = "never";
+  EXPECT_ANY_THROW(saved_of(json));
   json["--kernel"] = 5;
   EXPECT_ANY_THROW(saved_of(json));
 }

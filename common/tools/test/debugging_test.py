@@ -23,7 +23,7 @@ WORD = re.compile(r"[A-Za-z_]\w+")
 # Words of a report that name what is wrong, not what was seen.
 TELLING = "barrier sync halo wrap guard index bracket mask carry parity stored forgot missing boundary neighbour modulo"
 # What a user says of a program, and a mutant may be named after.
-SEEN = set("a all as at blocks first for in is it large no not of one row size state the to too wrong".split())
+SEEN = set("a all as at blocks first for in is it large no not of one replica row size state the to too wrong".split())
 
 
 def patch_lines(mutant, sign):

@@ -94,7 +94,7 @@ WRONG = HEAD.replace("__syncthreads", "// Stage 03: wrong") + DIFF
 class Verdicts(WithPatch):
     def verdict(self, passed, reason, text=WRONG):
         result = Result(Task("03_shared_memory"), [Part("build", True, ""), Part("races", passed, reason)])
-        with mock.patch("lab.wrong.mutants.grade_update", return_value=result):
+        with mock.patch("lab.wrong.mutants.grade", return_value=result):
             return try_mutant(self.mutant(text), None)
 
     def test_the_right_reason_and_line(self):
