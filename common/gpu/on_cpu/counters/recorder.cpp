@@ -344,6 +344,17 @@ class Worker {
 thread_local Worker own_worker;
 thread_local constinit Worker* worker = nullptr;  ///< while a block runs on this host thread
 
+/// What a worker does itself is not to be counted. It would be: the linker keeps one copy of a function of the standard
+/// library that is not inlined, and that may be the kernels', which calls the recorder.
+template <class Work>
+void by_worker(Work work) {
+  Worker* const own = worker;
+  if (own == nullptr) return;
+  worker = nullptr;
+  work(*own);
+  worker = own;
+}
+
 [[noreturn]] void refuse(const char* variable, const char* value, const char* why) {
   std::fprintf(stderr, "%s: %s is '%s': %s\n", program_invocation_short_name, variable, value, why);
   std::exit(2);
@@ -407,7 +418,9 @@ class Recorder final : public Observer {
     own_worker.begin(block);
     worker = &own_worker;
   }
-  void barrier_opens() override { own_worker.barrier(); }
+  void barrier_opens() override {
+    by_worker([](Worker& own) { own.barrier(); });
+  }
   // What a cp.async does by one instruction is shown as what it moves: a load and a store.
   void copy_begins(const void* to, const void* from, std::size_t bytes, const void* place) override {
     const std::uintptr_t code = reinterpret_cast<std::uintptr_t>(place) - 1;
@@ -415,8 +428,8 @@ class Recorder final : public Observer {
     record_range(Kind::store, code, reinterpret_cast<std::uintptr_t>(to), bytes);
   }
   void block_ends() override {
-    own_worker.end();
     worker = nullptr;
+    own_worker.end();
   }
 
   void memory_begins(const void* begin, std::size_t bytes) override {
@@ -456,25 +469,26 @@ const std::unique_ptr<Recorder> recorder = [] {
 }  // namespace
 
 void record(Kind kind, std::uintptr_t code, std::uintptr_t address, unsigned bytes) {
-  if (worker != nullptr) worker->record(kind, code, 0, address, bytes);
+  by_worker([&](Worker& own) { own.record(kind, code, 0, address, bytes); });
 }
 
 void record_range(Kind kind, std::uintptr_t code, std::uintptr_t address, std::size_t bytes) {
-  if (worker == nullptr) return;
-  for (unsigned part = 0; bytes > 0; ++part) {
-    std::size_t word = 16;
-    while (word > bytes || address % word != 0) word /= 2;
-    worker->record(kind, code, part % (1u << (memory_bit - part_bit)), address, static_cast<unsigned>(word));
-    address += word;
-    bytes -= word;
-  }
+  by_worker([&](Worker& own) {
+    for (unsigned part = 0; bytes > 0; ++part) {
+      std::size_t word = 16;
+      while (word > bytes || address % word != 0) word /= 2;
+      own.record(kind, code, part % (1u << (memory_bit - part_bit)), address, static_cast<unsigned>(word));
+      address += word;
+      bytes -= word;
+    }
+  });
 }
 
 void record_comparison(std::uintptr_t code) {
-  if (worker != nullptr) worker->compares(code);
+  by_worker([&](Worker& own) { own.compares(code); });
 }
 void record_basic_block(std::uintptr_t code) {
-  if (worker != nullptr) worker->begins(code);
+  by_worker([&](Worker& own) { own.begins(code); });
 }
 
 }  // namespace cuda_on_cpu::counters
