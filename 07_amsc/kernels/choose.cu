@@ -111,7 +111,8 @@ std::vector<Launch> possible_launches(const Problem& problem, const Launch& wish
 }
 
 /// Of a sweep of the synchronous kernel: the fewer replicas a thread has, the sooner it is done, and the more work
-/// there is in all.
+/// there is in all. An estimate from before there were measurements; by those on an H200 (synchronous/README.md) four
+/// replicas together are the fastest at L = 128, too, and half-sweeps of small systems take longer than this.
 double expected_of_words(const Problem& problem, const Launch& launch, double per_h200) {
   const double words = static_cast<double>(problem.samples * problem.replicas * sites(problem)) /
                        amsc::SiteWords(static_cast<int>(problem.size)).bits;
@@ -119,7 +120,7 @@ double expected_of_words(const Problem& problem, const Launch& launch, double pe
   return std::max(2 * (0.6e-6 + 0.15e-6 * together), (7.5e-12 + 4e-12 / together) * per_h200 * words);
 }
 
-/// Seconds that a sweep will take, roughly: measured on an H200 with four replicas, and scaled.
+/// Seconds that a sweep will take, roughly: but for `synchronous` measured on an H200 with four replicas, and scaled.
 double expected(const Problem& problem, const Launch& launch, const Limits& limits) {
   const double per_h200 = 132.0 / limits.multiprocessors;
   const double lattice = std::pow(static_cast<double>(problem.size), 3),

@@ -4,26 +4,14 @@ psflip.figures.colours = (figure) => {
   const { html, paint } = psflip;
   const SIZE = 12;
   const canvas = html("canvas", { role: "img", "aria-label": "a layer of the lattice" });
-  let model, time, changed, back, playing = null;
+  let model, time, changed, back;
 
   figure.choice("how", "update", ["all at once", "red, then blue"]);
   figure.choice("couplings", "couplings", ["all +1", "half +1, half −1"]);
   figure.slider("temperature", "T", 0.1, 6, 0.5, 0.1, (t) => t.toFixed(1));
   figure.button("step", "One sweep", () => (advance(), show()));
-  const play = figure.button("play", "Play", () => {
-    if (playing) stop();
-    else {
-      playing = setInterval(() => (advance(), show()), 300);
-      play.textContent = "Pause";
-    }
-  });
+  const stop = figure.player(300, () => (advance(), show()));
   figure.button("again", "From the start", () => begin());
-
-  function stop() {
-    clearInterval(playing);
-    playing = null;
-    play.textContent = "Play";
-  }
   let before = null, earlier = null;
   function begin() {
     stop();

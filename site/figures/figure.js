@@ -63,6 +63,23 @@ globalThis.psflip ??= {};
       this.controls.append(button);
       return button;
     }
+    /** A button that lets `step` happen again and again, every so many milliseconds. Returns what stops it. */
+    player(milliseconds, step) {
+      let playing = null;
+      const stop = () => {
+        clearInterval(playing);
+        playing = null;
+        button.textContent = "Play";
+      };
+      const button = this.button("play", "Play", () => {
+        if (playing) stop();
+        else {
+          playing = setInterval(step, milliseconds);
+          button.textContent = "Pause";
+        }
+      });
+      return stop;
+    }
     /** Moves the end of a slider; its value stays within. */
     limit(name, max) {
       const input = this.inputs[name];

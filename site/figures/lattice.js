@@ -3,7 +3,7 @@
 psflip.figures.lattice = (figure, trace) => {
   const { html, paint } = psflip;
   const canvas = html("canvas", { role: "img", "aria-label": "the spins" });
-  let model, time, playing = null;
+  let model, time;
 
   figure.choice("model", "rule", ["2D majority", "3D spin glass, a layer"]);
   figure.slider("temperature", "T", 0.2, 4, 1.1, 0.1, (t) => t.toFixed(1));
@@ -12,20 +12,8 @@ psflip.figures.lattice = (figure, trace) => {
     for (let i = 0; i < 10; ++i) advance();
     show();
   });
-  const play = figure.button("play", "Play", () => {
-    if (playing) stop();
-    else {
-      playing = setInterval(() => (advance(), show()), 150);
-      play.textContent = "Pause";
-    }
-  });
+  const stop = figure.player(150, () => (advance(), show()));
   figure.button("again", "From the start", () => begin());
-
-  function stop() {
-    clearInterval(playing);
-    playing = null;
-    play.textContent = "Play";
-  }
   const plane = () => figure.values.model === "2D majority";
   function begin() {
     stop();
