@@ -51,7 +51,8 @@ bool same_place(const std::source_location& a, const std::source_location& b) {
 
 }  // namespace
 
-Block::Block() : alone_{.blocks = {this}, .where = {}, .sync = {}}, random_(settings().seed) {
+Block::Block() : random_(settings().seed) {
+  alone_.blocks = {this};
   static_shared_ = thread_local_variables();
   use_crash_stack();
 }
@@ -265,7 +266,7 @@ bool Block::complete_without_returned_lanes() {
     unsigned waiting = 0;
     for (const Exchange& other : exchanges_)
       if (other.warp == it->warp) waiting |= other.meeting->values.lanes;
-    for (const auto* barrier : {&at_barrier_, &at_cluster_barrier_})
+    for (const auto* barrier : {&at_barrier_, &at_cluster_barrier_, &gave_way_})
       for (const Fiber* fiber : *barrier) {
         const unsigned number = thread_number(fiber->thread_index);
         if (number / 32 == it->warp) waiting |= 1u << number % 32;
@@ -345,11 +346,41 @@ bool Cluster::open_barrier() {
   return true;
 }
 
+void Block::before_atomic_read(std::source_location where) {
+  if (!cluster_->grid) return;
+  const RuntimeCode runtime;
+  gave_way_where_ = where;
+  gave_way_.push_back(running_);
+  wait();
+}
+
+void Block::after_atomic_write() {
+  if (!cluster_->grid) return;
+  const RuntimeCode runtime;
+  ++cluster_->writes;
+}
+
+bool Cluster::wake() {
+  // A thread that looks at a flag again and again does nothing else. Were there a write that is no atomic's, or of the
+  // host, it would have come by then.
+  constexpr std::size_t long_enough = 1000;
+  std::size_t all = 0;
+  for (const Block* block : blocks) all += block->gave_way_.size();
+  const bool in_vain = all == std::exchange(gave_way_, all) && writes == std::exchange(writes_seen_, writes);
+  rounds_in_vain_ = in_vain ? rounds_in_vain_ + 1 : 0;
+  if (all == 0 || rounds_in_vain_ == long_enough) return false;
+  for (Block* block : blocks) {
+    block->runnable_.insert(block->runnable_.end(), block->gave_way_.begin(), block->gave_way_.end());
+    block->gave_way_.clear();
+  }
+  return true;
+}
+
 void* Block::in_shared_memory_of(int rank, const void* address, std::source_location where) const {
   const RuntimeCode runtime;
-  if (rank < 0 || static_cast<std::size_t>(rank) >= cluster_->blocks.size())
+  if (rank < 0 || static_cast<unsigned>(rank) >= blocks_in_cluster())
     die("asks for the shared memory of a block that its cluster does not have", where);
-  const Block& other = *cluster_->blocks[static_cast<std::size_t>(rank)];
+  const Block& other = cluster_->grid ? *this : *cluster_->blocks[static_cast<std::size_t>(rank)];
   const auto offset_from = [&](const std::byte* begin) {
     return reinterpret_cast<std::uintptr_t>(address) - reinterpret_cast<std::uintptr_t>(begin);
   };
@@ -382,7 +413,10 @@ void Cluster::die_of_deadlock() const {
   }
   const uint3 first = blocks[0]->index_;
   std::fprintf(stderr, "deadlock in %s (%u,%u,%u): %zu of its %zu threads wait for threads that will not come\n",
-               blocks.size() > 1 ? "the cluster of block" : "block", first.x, first.y, first.z, live, all);
+               grid                ? "the grid that begins with block"
+               : blocks.size() > 1 ? "the cluster of block"
+                                   : "block",
+               first.x, first.y, first.z, live, all);
   for (const Block* block : blocks) block->say_where_threads_wait();
   std::abort();
 }
@@ -390,7 +424,7 @@ void Cluster::die_of_deadlock() const {
 void Block::say_where_threads_wait() const {
   const auto say_place = [this](std::source_location where) {
     std::fprintf(stderr, "%s:%u: ", where.file_name(), static_cast<unsigned>(where.line()));
-    if (blocks_in_cluster() > 1) std::fprintf(stderr, "block (%u,%u,%u): ", index_.x, index_.y, index_.z);
+    if (cluster_->blocks.size() > 1) std::fprintf(stderr, "block (%u,%u,%u): ", index_.x, index_.y, index_.z);
   };
   if (!at_barrier_.empty()) {
     say_place(barrier_where_);
@@ -399,6 +433,10 @@ void Block::say_where_threads_wait() const {
   if (!at_cluster_barrier_.empty()) {
     say_place(*cluster_->where);
     std::fprintf(stderr, "%zu threads wait at this barrier of the cluster\n", at_cluster_barrier_.size());
+  }
+  if (!gave_way_.empty()) {
+    say_place(gave_way_where_);
+    std::fprintf(stderr, "%zu threads read an atomic here, over and over\n", gave_way_.size());
   }
   for (const PhaseBarrier& barrier : barriers_) {
     const auto& all = barrier.waiting;

@@ -53,15 +53,27 @@ struct Cluster {
   std::optional<std::source_location> where;  ///< the barrier to which threads came in this phase; none if none did
   SyncPoint sync[2];                          ///< of even and odd phases: whoever leaves may reach the next one early
 
+  /// The blocks are a cooperative grid: no cluster, but they run together, so that one may wait for what others write.
+  bool grid = false;
+  std::uint64_t writes = 0;  ///< of atomics, since the launch began
+
   /// Called when no thread can go on: opens the barrier if all threads that have not returned have come to it.
   bool open_barrier();
+  /// Called when no thread can go on: those that gave way go on. False if there are none, or if they have looked for
+  /// long enough for what nobody writes.
+  bool wake();
   /// Ends the program with a message that says where all threads wait.
   [[noreturn]] void die_of_deadlock() const;
+
+ private:
+  std::uint64_t writes_seen_ = 0;
+  std::size_t gave_way_ = 0, rounds_in_vain_ = 0;
 };
 
 /// A kernel with its arguments, and what it is launched on.
 struct Grid {
-  uint3 extent, block_extent, cluster_extent;  ///< in blocks, in threads, in blocks
+  uint3 extent, block_extent, cluster_extent;  ///< in blocks, in threads, in blocks; of a cooperative grid all of it
+  bool cooperative;
   std::size_t dynamic_shared_bytes;
   /// Runs CUDA threads, as long as start_thread() gives one.
   void (*thread_loop)(const void* kernel_call, Block& block);
@@ -126,6 +138,10 @@ class Block {
   /// Waits until all threads of the cluster that have not returned have done so too.
   void wait_for_cluster(std::source_location where);
 
+  /// Reads an atomic, which in a cooperative grid another block may still have to write: it gets the time.
+  void before_atomic_read(std::source_location where);
+  void after_atomic_write();
+
   // ---- the same of what goes on while it does something else (asynchronous.hpp); not inlined: they ask who called
   /// Begins a copy into shared memory, with the last `zeros` bytes set to zero. Sizes and alignments as for cp.async.
   [[gnu::noinline]] void copy_async(void* to, const void* from, std::size_t bytes, std::size_t zeros,
@@ -151,8 +167,8 @@ class Block {
   /// variables.
   std::span<const std::byte> dynamic_shared_memory() const { return {dynamic_shared_, dynamic_shared_bytes_}; }
   std::span<const std::byte> thread_local_memory() const { return static_shared_; }
-  unsigned rank_in_cluster() const { return rank_; }
-  unsigned blocks_in_cluster() const { return static_cast<unsigned>(cluster_->blocks.size()); }
+  unsigned rank_in_cluster() const { return cluster_->grid ? 0 : rank_; }
+  unsigned blocks_in_cluster() const { return cluster_->grid ? 1 : static_cast<unsigned>(cluster_->blocks.size()); }
   /// What lies in the shared memory of another block where `address` lies in this one's.
   void* in_shared_memory_of(int rank, const void* address, std::source_location where) const;
   /// Ends the program with a message that names the running block and thread.
@@ -229,6 +245,8 @@ class Block {
   unsigned rank_ = 0;
   uint3 index_{};
   std::vector<Fiber*> at_cluster_barrier_;
+  std::vector<Fiber*> gave_way_;
+  std::source_location gave_way_where_;  ///< the last of them
   std::vector<std::uint64_t>
       arrival_;  ///< by thread number: the phase that it came in, if it has not waited yet; else 0
 

@@ -20,6 +20,8 @@ constexpr std::uint64_t most_fibers_kept = most_threads_at_once * 3 / 2;
 
 }  // namespace
 
+std::uint64_t most_cooperative_threads() { return most_threads_at_once; }
+
 /// A host thread with a block, on which others do work while they wait.
 class ClusterRunner::HostThread {
  public:
@@ -69,6 +71,7 @@ ClusterRunner::ClusterRunner() : random_(settings().seed) {}
 ClusterRunner::~ClusterRunner() = default;
 
 void ClusterRunner::begin_launch(const Grid& grid) {
+  cluster_.grid = grid.cooperative;
   extent_ = grid.cluster_extent;
   const std::size_t blocks = std::size_t{extent_.x} * extent_.y * extent_.z;
   while (host_threads_.size() < blocks) host_threads_.push_back(std::make_unique<HostThread>());
@@ -85,6 +88,7 @@ void ClusterRunner::run(uint3 first) {
   cluster_.where.reset();
   std::vector<unsigned> left(cluster_.blocks.size());
   std::iota(left.begin(), left.end(), 0u);
+  const unsigned none = static_cast<unsigned>(left.size());
   for (const unsigned rank : left) {
     const uint3 index{first.x + rank % extent_.x, first.y + rank / extent_.x % extent_.y,
                       first.z + rank / extent_.x / extent_.y};
@@ -101,11 +105,11 @@ void ClusterRunner::run(uint3 first) {
         if (!block.go_on()) return;
         block.end();
         if (++returned < before) block.give_up_shared_memory();
-        rank = max_cluster_blocks;
+        rank = none;
       });
     }
-    std::erase(left, max_cluster_blocks);
-    if (!left.empty() && !cluster_.open_barrier()) cluster_.die_of_deadlock();
+    std::erase(left, none);
+    if (!left.empty() && !cluster_.open_barrier() && !cluster_.wake()) cluster_.die_of_deadlock();
   }
 }
 

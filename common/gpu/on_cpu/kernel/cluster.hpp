@@ -1,9 +1,10 @@
-/// Runs clusters of thread blocks.
+/// Runs clusters of thread blocks, and cooperative grids.
 ///
 /// Each block of a cluster has a host thread of its own, so that its __shared__ variables, which are thread_local, are
 /// its own too. But the blocks take turns: one runs until none of its threads can go on, then the next, in the order of
 /// the schedule. When none can, the cluster's barrier opens, or there is a deadlock. So what a mistake does is not left
-/// to chance.
+/// to chance. A cooperative grid is run as one cluster; a thread that reads an atomic there lets all others go on first,
+/// for it may be one that another block has to write.
 #pragma once
 
 #include <cstdint>
@@ -17,6 +18,9 @@ namespace cuda_on_cpu {
 
 inline constexpr unsigned portable_cluster_blocks = 8;  ///< largest cluster without opt-in
 inline constexpr unsigned max_cluster_blocks = 16;      ///< as on compute capability 9.0
+
+/// How many threads a cooperative grid may have.
+std::uint64_t most_cooperative_threads();
 
 /// How many clusters run at once: one a worker, unless that is too many CUDA threads for the host.
 unsigned clusters_at_once(std::uint64_t threads_in_cluster);

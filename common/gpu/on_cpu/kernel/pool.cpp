@@ -120,7 +120,7 @@ void run_grid(const Grid& grid) {
   const std::uint64_t blocks_in_cluster = std::uint64_t{cluster.x} * cluster.y * cluster.z;
   const std::uint64_t threads_in_block = std::uint64_t{grid.block_extent.x} * grid.block_extent.y * grid.block_extent.z;
   const unsigned at_once =
-      blocks_in_cluster == 1 ? settings().workers : clusters_at_once(blocks_in_cluster * threads_in_block);
+      blocks_in_cluster == 1 && !grid.cooperative ? settings().workers : clusters_at_once(blocks_in_cluster * threads_in_block);
   const bool ends_only = settings().ends_only;
   const std::uint64_t wanted = ends_only ? std::min<std::uint64_t>(clusters, 2) : clusters;
   const std::uint64_t share = std::max<std::uint64_t>(1, wanted / (at_once * 16));
@@ -143,9 +143,9 @@ void run_grid(const Grid& grid) {
   };
   static std::mutex one_grid_at_a_time;
   std::unique_lock lock(one_grid_at_a_time, std::defer_lock);
-  if (!one_thread(grid.extent, grid.block_extent)) lock.lock();
+  if (grid.cooperative || !one_thread(grid.extent, grid.block_extent)) lock.lock();
   if (observer != nullptr) observer->launch_begins(grid);
-  const auto* cluster_runners = blocks_in_cluster > 1 ? &ClusterRunner::take(at_once) : nullptr;
+  const auto* cluster_runners = blocks_in_cluster > 1 || grid.cooperative ? &ClusterRunner::take(at_once) : nullptr;
   // Who fails in the middle of a block ends the program: there is no way out of threads that wait for each other.
   const auto work = [&]() noexcept {
     const unsigned worker = workers.fetch_add(1, std::memory_order_relaxed);

@@ -34,6 +34,7 @@ constexpr Entry entries[] = {
     ENTRY(cudaErrorStreamCaptureInvalidated, "operation failed due to a previous error during capture"),
     ENTRY(cudaErrorStreamCaptureImplicit,
           "operation would make the legacy stream depend on a capturing blocking stream"),
+    ENTRY(cudaErrorCooperativeLaunchTooLarge, "too many blocks in cooperative launch"),
     ENTRY(cudaErrorInvalidClusterSize, "a kernel launch error has occurred due to cluster misconfiguration"),
 };
 #undef ENTRY

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "kernel/cluster.hpp"
+#include "settings.hpp"
 
 namespace cuda_on_cpu {
 namespace {
@@ -41,11 +42,21 @@ cudaError_t check_block_and_cluster(const LaunchConfiguration& c, const void* ke
   return cudaSuccess;
 }
 
+/// How many blocks a cooperative grid can have: as many on every multiprocessor, of which there is one a worker.
+std::uint64_t cooperative_blocks(const LaunchConfiguration& c) {
+  const std::uint64_t workers = settings().workers;
+  return most_cooperative_threads() / volume(c.block) / workers * workers;
+}
+
 }  // namespace
 
 cudaError_t check_launch(const LaunchConfiguration& c, const void* kernel) {
   if (!fits(c.grid, {2147483647, 65535, 65535})) return cudaErrorInvalidConfiguration;
   if (const cudaError_t error = check_block_and_cluster(c, kernel)) return error;
+  if (c.cooperative) {
+    if (volume(c.cluster) > 1) return cudaErrorInvalidConfiguration;
+    if (volume(c.grid) > cooperative_blocks(c)) return cudaErrorCooperativeLaunchTooLarge;
+  }
   if (c.grid.x % c.cluster.x != 0 || c.grid.y % c.cluster.y != 0 || c.grid.z % c.cluster.z != 0)
     return cudaErrorInvalidClusterSize;
   if (const cudaError_t error = check_stream(c.stream)) return error;
@@ -72,6 +83,7 @@ LaunchConfiguration launch_configuration(const cudaLaunchConfig_t& config) {
   LaunchConfiguration c = launch_configuration(config.gridDim, config.blockDim, config.dynamicSmemBytes, config.stream);
   for (unsigned i = 0; i < config.numAttrs; ++i) {
     const auto& cluster = config.attrs[i].val.clusterDim;
+    if (config.attrs[i].id == cudaLaunchAttributeCooperative) c.cooperative = config.attrs[i].val.cooperative != 0;
     if (config.attrs[i].id == cudaLaunchAttributeClusterDimension) c.cluster = {cluster.x, cluster.y, cluster.z};
   }
   return c;
@@ -80,6 +92,12 @@ LaunchConfiguration launch_configuration(const cudaLaunchConfig_t& config) {
 cudaError_t max_active_clusters(int* clusters, const void* kernel, const LaunchConfiguration& c) {
   if (const cudaError_t error = check_block_and_cluster(c, kernel)) return report(error);
   *clusters = static_cast<int>(clusters_at_once(volume(c.cluster) * volume(c.block)));
+  return cudaSuccess;
+}
+
+cudaError_t max_active_blocks(int* blocks, const void* kernel, const LaunchConfiguration& c) {
+  if (const cudaError_t error = check_block_and_cluster(c, kernel)) return report(error);
+  *blocks = static_cast<int>(cooperative_blocks(c) / settings().workers);
   return cudaSuccess;
 }
 

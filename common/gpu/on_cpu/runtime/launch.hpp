@@ -20,12 +20,13 @@ struct LaunchConfiguration {
   std::size_t dynamic_shared_bytes = 0;
   cudaStream_t stream = nullptr;
   dim3 cluster;  // 1 block unless cudaLaunchKernelEx says otherwise
+  bool cooperative = false;  // as it says, too
 };
 
 /// What stands between <<< and >>>, converted as the arguments of a function are.
 inline LaunchConfiguration launch_configuration(dim3 grid, dim3 block, std::size_t dynamic_shared_bytes = 0,
                                                 cudaStream_t stream = nullptr) {
-  return {grid, block, dynamic_shared_bytes, stream, dim3()};
+  return {grid, block, dynamic_shared_bytes, stream, dim3(), false};
 }
 
 /// The checks of the CUDA runtime. `kernel` is null where its address is not known (a template whose arguments follow
@@ -59,9 +60,10 @@ cudaError_t launch_kernel(const LaunchConfiguration& configuration, const void* 
   if (const cudaError_t error = check_launch(configuration, address)) return report(error);
   const auto run = [c = configuration, kernel, all = std::move(arguments)] {
     const auto call = [&] { std::apply(kernel, all); };
-    run_grid({c.grid, c.block, c.cluster, c.dynamic_shared_bytes, run_threads<decltype(call)>, &call});
+    run_grid({c.grid, c.block, c.cooperative ? c.grid : c.cluster, c.cooperative, c.dynamic_shared_bytes,
+              run_threads<decltype(call)>, &call});
   };
-  enqueue_kernel(configuration.stream, run, one_thread(configuration.grid, configuration.block));
+  enqueue_kernel(configuration.stream, run, !configuration.cooperative && one_thread(configuration.grid, configuration.block));
   return cudaSuccess;
 }
 
@@ -105,6 +107,7 @@ const void* kernel_address(void (*kernel)(P...)) {
 
 enum cudaLaunchAttributeID {
   cudaLaunchAttributeIgnore = 0,
+  cudaLaunchAttributeCooperative = 2,
   cudaLaunchAttributeClusterDimension = 4,
   cudaLaunchAttributeProgrammaticStreamSerialization = 6
 };
@@ -112,6 +115,8 @@ union cudaLaunchAttributeValue {
   struct {
     unsigned x, y, z;
   } clusterDim;  ///< in blocks; the grid's extent is a multiple
+  /// All blocks of the grid are on the device at once, so that they may wait for each other. Not with clusters, here.
+  int cooperative;
   /// The kernel may begin before the one before it in the stream has ended. Here none does.
   int programmaticStreamSerializationAllowed;
 };
@@ -140,6 +145,15 @@ cudaError_t max_active_clusters(int* clusters, const void* kernel, const LaunchC
 template <class... P>
 cudaError_t cudaOccupancyMaxActiveClusters(int* clusters, void (*kernel)(P...), const cudaLaunchConfig_t* config) {
   return max_active_clusters(clusters, reinterpret_cast<const void*>(kernel), launch_configuration(*config));
+}
+
+/// How many blocks of this kernel a multiprocessor runs at once: a cooperative grid may have as many on all of them.
+cudaError_t max_active_blocks(int* blocks, const void* kernel, const LaunchConfiguration& configuration);
+template <class... P>
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, void (*kernel)(P...), int block_threads,
+                                                          std::size_t dynamic_shared_bytes) {
+  return max_active_blocks(blocks, reinterpret_cast<const void*>(kernel),
+                           launch_configuration(1, block_threads, dynamic_shared_bytes));
 }
 
 /// Whether a kernel may not run in its block: `__launch_bounds__(most, ...)` becomes the question, at the kernel's
