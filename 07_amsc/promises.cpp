@@ -12,12 +12,19 @@ bool promises(const Problem& problem, const Launch& launch, const std::string&) 
   const std::int64_t size = problem.size, replicas = problem.replicas;
   if (problem.generator == Generator::philox_planes) {
     const std::int64_t together = launch.replicas_together.value_or(1);
-    return is(launch.kernel, Kernel::synchronous) && !launch.cluster && !launch.samples_per_word &&
-           (together == 1 || together == 2 || together == 4) && replicas % together == 0;
+    if (launch.samples_per_word || (together != 1 && together != 2 && together != 4) || replicas % together != 0)
+      return false;
+    if (is(launch.kernel, Kernel::synchronous) && !launch.cluster) return true;
+    // A tile has two rows of all that there are, or more, and a half-plane; sizes to 10 fit into one, too.
+    const int cluster = launch.cluster.value_or(1);
+    int rows = 1, planes = 1;
+    while (rows * planes < cluster) (rows > planes ? planes : rows) *= 2;
+    return is(launch.kernel, Kernel::spread) && rows * planes == cluster && (rows == 1 || size / rows >= 2) &&
+           size / 2 / planes >= 1;
   }
   const std::int64_t in_clusters = problem.generator == Generator::philox && replicas % 4 == 0 ? 4 : replicas;
   for (const Kernel kernel : kernels) {
-    if (kernel == Kernel::synchronous) continue;
+    if (kernel == Kernel::synchronous || kernel == Kernel::spread) continue;
     if (kernel == Kernel::overlapped) {
       const auto possible = [&](std::int64_t k) {
         return is(launch.samples_per_word, k) && (k == 32 || problem.samples_per_stream % k == 0) &&
@@ -62,7 +69,8 @@ bool promises(const Problem& problem, const Launch& launch, const std::string&) 
 }
 
 bool promises(Generator generator, const std::string&) { return std::ranges::count(generators, generator) > 0; }
-bool up_to_the_machine(const Launch&, const std::string&) { return false; }
+/// All blocks of `spread` have to be there at once.
+bool up_to_the_machine(const Launch& launch, const std::string&) { return launch.kernel == Kernel::spread; }
 int most_threads() { return 512; }
 Launch moving_launch() { return {.kernel = Kernel::wide}; }  // others stay on the chip
 double bytes_per_spin() { return 1.0 / 8; }

@@ -25,6 +25,7 @@ using namespace spin_glass;
 // Of the kernels without clusters.
 constexpr int default_threads = 128;
 constexpr int most_threads = 512;
+constexpr int most_tiles = 1024;
 
 /// What the device has.
 struct Limits {
@@ -48,6 +49,7 @@ std::vector<int> block_sizes(const Problem& problem, const Launch& launch) {
   const int size = static_cast<int>(problem.size);
   if (launch.kernel == Kernel::overlapped) return {amsc::Tile::threads};
   if (launch.kernel == Kernel::synchronous) return {128, 96, 64, 32};
+  if (launch.kernel == Kernel::spread) return {spread_threads(problem, launch)};
   if (!launch.cluster) return {};
   const int column = size * Strip{size, *launch.cluster, 0}.rows();  // threads in a plane of a strip
   if (launch.kernel == Kernel::small) return {column * size / 2};
@@ -85,11 +87,19 @@ std::vector<Launch> possible_launches(const Problem& problem, const Launch& wish
     for (const int together : {4, 2, 1})
       if (problem.replicas % together == 0 && problem.replicas / together <= 65535)
         launches.push_back({.device = wish.device, .kernel = Kernel::synchronous, .replicas_together = together});
+    for (const int together : {1, 2, 4})
+      for (int blocks = 1; problem.replicas % together == 0 && blocks <= most_tiles; blocks *= 2) {
+        const Launch launch{
+            .device = wish.device, .kernel = Kernel::spread, .cluster = blocks, .replicas_together = together};
+        if (spread_threads(problem, launch) > 0 &&
+            problem.samples * problem.replicas / together * blocks <= spread_blocks(problem, launch))
+          launches.push_back(launch);
+      }
     return launches;
   }
   const int replicas = replicas_drawn(problem);
   for (const Kernel kernel : kernels) {
-    if (kernel == Kernel::synchronous) continue;
+    if (kernel == Kernel::synchronous || kernel == Kernel::spread) continue;
     const bool clusters = kernel == Kernel::resident || kernel == Kernel::small;
     const int most_samples = kernel == Kernel::update || kernel == Kernel::small ? 32 : 128;
     if (clusters && replicas == 0) continue;
@@ -125,7 +135,8 @@ double expected(const Problem& problem, const Launch& launch, const Limits& limi
   const double per_h200 = 132.0 / limits.multiprocessors;
   const double lattice = std::pow(static_cast<double>(problem.size), 3),
                replicas = static_cast<double>(problem.replicas);
-  if (launch.kernel == Kernel::synchronous) return expected_of_words(problem, launch, per_h200);
+  if (launch.kernel == Kernel::synchronous || launch.kernel == Kernel::spread)
+    return expected_of_words(problem, launch, per_h200);
   const double k = *launch.samples_per_word;
   const double words =
       std::ceil(static_cast<double>(std::min(problem.samples, problem.samples_per_stream)) / k) *
@@ -242,6 +253,8 @@ std::unique_ptr<Simulation> make_launch(const Problem& problem, const Launch& la
       return make_resident(problem, launch);
     case Kernel::synchronous:
       return make_synchronous(problem, launch);
+    case Kernel::spread:
+      return make_spread(problem, launch);
     default:
       return make_small(problem, launch);
   }

@@ -16,6 +16,7 @@ spin_glass::MakeSimulation make_resident;  ///< resident.cu: a whole system stay
 spin_glass::MakeSimulation make_overlapped;
 /// synchronous/: a word is 32 sites of one sample; philox-planes only, and nobody else has that
 spin_glass::MakeSimulation make_synchronous;
+spin_glass::MakeSimulation make_spread;  ///< synchronous/: the same for one small system, on the chip
 spin_glass::MakeSimulation make_small;  ///< small.cu: every site has a thread of its own
 
 /// For how many replicas a system of the kernels with clusters makes draws: all of 1, 2 or 4. Philox, which has no
@@ -31,5 +32,10 @@ inline int replicas_drawn(const spin_glass::Problem& problem) {
 std::size_t resident_bytes(const spin_glass::Problem& problem, const spin_glass::Launch& launch);
 std::size_t small_bytes(const spin_glass::Problem& problem, const spin_glass::Launch& launch);
 std::size_t overlapped_bytes(int samples_per_word, std::int64_t replicas);
+
+/// Threads that a block of `spread` has; 0 if a block cannot have its part of the problem.
+int spread_threads(const spin_glass::Problem& problem, const spin_glass::Launch& launch);
+/// How many of its blocks the device can have at once.
+std::int64_t spread_blocks(const spin_glass::Problem& problem, const spin_glass::Launch& launch);
 
 }  // namespace psflip::PSFLIP_PLATFORM

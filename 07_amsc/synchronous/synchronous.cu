@@ -4,10 +4,12 @@
 // and updates them as metropolis.hpp does. Draws need no spins. So a launch may begin while the one before it is still
 // at work, and makes its draws; only then it waits for the spins.
 
+#include "07_amsc/elements.hpp"
 #include "07_amsc/kernels/kernels.hpp"
 #include "07_amsc/synchronous/dice.hpp"
 #include "07_amsc/synchronous/graph.hpp"
 #include "07_amsc/synchronous/system_simulation.cuh"
+#include "07_amsc/synchronous/word_update.cuh"
 #include "gpu/constants.hpp"
 
 namespace psflip::PSFLIP_PLATFORM {
@@ -36,19 +38,6 @@ struct HalfSweep {
   const std::uint32_t* others;  ///< of the other one
   const std::uint32_t* bonds;   ///< of the colour
 };
-
-/// The word beside a site's own, in direction +x or -x, has its neighbour at the same bit; if it is `beyond` the end of
-/// the row, after a rotation by one bit. Bits that are no sites' may be anything.
-template <bool whole>
-__device__ std::uint32_t to_the_right(std::uint32_t word, bool beyond, int bits) {
-  if constexpr (whole) return __funnelshift_r(word, word, beyond);
-  return beyond ? word >> 1 | word << (bits - 1) : word;
-}
-template <bool whole>
-__device__ std::uint32_t to_the_left(std::uint32_t word, bool beyond, int bits) {
-  if constexpr (whole) return __funnelshift_l(word, word, beyond);
-  return beyond ? word << 1 | word >> (bits - 1) : word;
-}
 
 /// The launch before has ended, and so have all before that, for it has waited, too. The next one may begin.
 __device__ void wait_for_spins() {
@@ -94,24 +83,15 @@ __global__ void __launch_bounds__(most_block, blocks_per_multiprocessor)
   const bool at_end = x == row - 1, at_begin = x == 0;
 
   wait_for_spins();
-  Spins around[directions], spins = *own;
+  Spins around[directions];
+  const Spins spins = *own;
   around[plus_x] = upper[at_end ? before_y + 1 - row : before_y + 1];
   around[minus_x] = lower[at_begin ? after_y - 1 + row : after_y - 1];
   around[plus_y] = lower[after_y];
   around[minus_y] = upper[before_y];
   around[plus_z] = upper[in_plane];
   around[minus_z] = lower[in_plane];
-#pragma unroll
-  for (int r = 0; r < together; ++r) {
-    around[plus_x].of[r] = to_the_right<whole>(around[plus_x].of[r], at_end, half.bits);
-    around[minus_x].of[r] = to_the_left<whole>(around[minus_x].of[r], at_begin, half.bits);
-    std::uint32_t of_replica[directions];
-#pragma unroll
-    for (int d = 0; d < directions; ++d) of_replica[d] = around[d].of[r];
-    const amsc::HelpOfBits help{accepted[0][r], accepted[1][r], accepted[2][r]};
-    spins.of[r] = amsc::updated(spins.of[r], of_replica, bonds, help) & sites;
-  }
-  *own = spins;
+  *own = updated<whole>(spins, around, bonds, accepted, {at_begin, at_end, half.bits, sites});
 }
 
 __global__ void set_sweep(std::uint32_t* sweep, std::uint32_t value) { *sweep = value; }

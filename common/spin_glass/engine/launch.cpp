@@ -13,7 +13,7 @@ const std::vector<LaunchField>& launch_fields(const Launch&) {
       launch_field("sites_per_thread", &Launch::sites_per_thread, "Sites that a thread updates"),
       launch_field("kernel", &Launch::kernel, "Which of a stage's kernels", 0, automatic),
       launch_field("samples_per_word", &Launch::samples_per_word, "Samples that are bits of one word"),
-      launch_field("cluster", &Launch::cluster, "Thread blocks that share their memory", 16),
+      launch_field("cluster", &Launch::cluster, "Thread blocks that have a system together"),
       launch_field("replicas_together", &Launch::replicas_together, "Replicas that one cluster updates"),
       launch_field("transport", &Launch::transport, "How boundary planes get to other ranks of MPI", 0, automatic),
   };

@@ -17,7 +17,7 @@ enum class Indexing { standard, bitwise, standard_grid, sliced, sliced_grid };
 /// How a kernel reads what it does not write: by a plain pointer, through the read-only path, or as a linear texture.
 enum class Load { plain, readonly, texture };
 /// Which of a stage's kernels, where it has several (whose files have these names).
-enum class Kernel { update, wide, overlapped, resident, small, synchronous };
+enum class Kernel { update, wide, overlapped, resident, small, synchronous, spread };
 /// How a boundary plane gets to the neighbouring rank of MPI, where there are several.
 enum class Transport { staged, mpi, nccl, peer };
 
@@ -25,8 +25,8 @@ constexpr std::array<std::string_view, 5> names_of(Indexing) {
   return {"standard", "bitwise", "standard-grid", "sliced", "sliced-grid"};
 }
 constexpr std::array<std::string_view, 3> names_of(Load) { return {"plain", "readonly", "texture"}; }
-constexpr std::array<std::string_view, 6> names_of(Kernel) {
-  return {"update", "wide", "overlapped", "resident", "small", "synchronous"};
+constexpr std::array<std::string_view, 7> names_of(Kernel) {
+  return {"update", "wide", "overlapped", "resident", "small", "synchronous", "spread"};
 }
 constexpr std::array<std::string_view, 4> names_of(Transport) { return {"staged", "mpi", "nccl", "peer"}; }
 
@@ -52,7 +52,7 @@ struct Launch {
   std::optional<int> sites_per_thread{};  ///< sites in a row that one thread updates together
   std::optional<Kernel> kernel{};
   std::optional<int> samples_per_word{};   ///< samples that are updated together, as the bits of a word
-  std::optional<int> cluster{};            ///< thread blocks that share their memory
+  std::optional<int> cluster{};            ///< thread blocks that have a system together
   std::optional<int> replicas_together{};  ///< replicas that one thread updates
   std::optional<Transport> transport{};
   Tried tried{};  ///< in an engine's launch, if it chose

@@ -3,8 +3,8 @@
 /// Each block of a cluster has a host thread of its own, so that its __shared__ variables, which are thread_local, are
 /// its own too. But the blocks take turns: one runs until none of its threads can go on, then the next, in the order of
 /// the schedule. When none can, the cluster's barrier opens, or there is a deadlock. So what a mistake does is not left
-/// to chance. A cooperative grid is run as one cluster; a thread that reads an atomic there lets all others go on first,
-/// for it may be one that another block has to write.
+/// to chance. A cooperative grid is run as one cluster; a thread that reads an atomic there lets all others go on
+/// first, for it may be one that another block has to write.
 #pragma once
 
 #include <cstdint>

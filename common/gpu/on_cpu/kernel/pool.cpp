@@ -119,8 +119,9 @@ void run_grid(const Grid& grid) {
   const std::uint64_t clusters = std::uint64_t{all.x} * all.y * all.z;
   const std::uint64_t blocks_in_cluster = std::uint64_t{cluster.x} * cluster.y * cluster.z;
   const std::uint64_t threads_in_block = std::uint64_t{grid.block_extent.x} * grid.block_extent.y * grid.block_extent.z;
-  const unsigned at_once =
-      blocks_in_cluster == 1 && !grid.cooperative ? settings().workers : clusters_at_once(blocks_in_cluster * threads_in_block);
+  const unsigned at_once = blocks_in_cluster == 1 && !grid.cooperative
+                               ? settings().workers
+                               : clusters_at_once(blocks_in_cluster * threads_in_block);
   const bool ends_only = settings().ends_only;
   const std::uint64_t wanted = ends_only ? std::min<std::uint64_t>(clusters, 2) : clusters;
   const std::uint64_t share = std::max<std::uint64_t>(1, wanted / (at_once * 16));

@@ -19,7 +19,7 @@ struct LaunchConfiguration {
   dim3 grid, block;
   std::size_t dynamic_shared_bytes = 0;
   cudaStream_t stream = nullptr;
-  dim3 cluster;  // 1 block unless cudaLaunchKernelEx says otherwise
+  dim3 cluster;              // 1 block unless cudaLaunchKernelEx says otherwise
   bool cooperative = false;  // as it says, too
 };
 
@@ -63,7 +63,8 @@ cudaError_t launch_kernel(const LaunchConfiguration& configuration, const void* 
     run_grid({c.grid, c.block, c.cooperative ? c.grid : c.cluster, c.cooperative, c.dynamic_shared_bytes,
               run_threads<decltype(call)>, &call});
   };
-  enqueue_kernel(configuration.stream, run, !configuration.cooperative && one_thread(configuration.grid, configuration.block));
+  enqueue_kernel(configuration.stream, run,
+                 !configuration.cooperative && one_thread(configuration.grid, configuration.block));
   return cudaSuccess;
 }
 

@@ -48,9 +48,8 @@ TEST(Grids, WaitForWhatOtherBlocksWrite) {
   for (const unsigned blocks : {1u, 2u, 5u, 16u}) {
     constexpr int rounds = 20;
     DeviceBuffer<std::uint64_t> mail = to_device(std::vector<std::uint64_t>(2 * blocks));
-    const auto result = result_of<std::uint32_t>(blocks, [&](std::uint32_t* out) {
-      CHECK_CUDA(launch(blocks, 40, add_neighbours, mail.data(), out, rounds));
-    });
+    const auto result = result_of<std::uint32_t>(
+        blocks, [&](std::uint32_t* out) { CHECK_CUDA(launch(blocks, 40, add_neighbours, mail.data(), out, rounds)); });
     std::vector<std::uint32_t> expected(blocks);
     for (unsigned b = 0; b < blocks; ++b) expected[b] = b + 1;
     for (int round = 0; round < rounds; ++round) {
