@@ -49,7 +49,7 @@ std::vector<int> block_sizes(const Problem& problem, const Launch& launch) {
   const int size = static_cast<int>(problem.size);
   if (launch.kernel == Kernel::overlapped) return {amsc::Tile::threads};
   if (launch.kernel == Kernel::synchronous) return {128, 96, 64, 32};
-  if (launch.kernel == Kernel::spread) return {spread_threads(problem, launch)};
+  if (launch.kernel == Kernel::spread) return {spread_crew(problem, launch).threads()};
   if (!launch.cluster) return {};
   const int column = size * Strip{size, *launch.cluster, 0}.rows();  // threads in a plane of a strip
   if (launch.kernel == Kernel::small) return {column * size / 2};
@@ -87,11 +87,12 @@ std::vector<Launch> possible_launches(const Problem& problem, const Launch& wish
     for (const int together : {4, 2, 1})
       if (problem.replicas % together == 0 && problem.replicas / together <= 65535)
         launches.push_back({.device = wish.device, .kernel = Kernel::synchronous, .replicas_together = together});
-    for (const int together : {1, 2, 4})
-      for (int blocks = 1; problem.replicas % together == 0 && blocks <= most_tiles; blocks *= 2) {
+    for (const int together : {1, 2, 4})  // compute capability 9.0: it asks a barrier for the parity of its phase
+      for (int blocks = 1; limits.cluster > 1 && problem.replicas % together == 0 && blocks <= most_tiles;
+           blocks *= 2) {
         const Launch launch{
             .device = wish.device, .kernel = Kernel::spread, .cluster = blocks, .replicas_together = together};
-        if (spread_threads(problem, launch) > 0 &&
+        if (spread_crew(problem, launch).possible() &&
             problem.samples * problem.replicas / together * blocks <= spread_blocks(problem, launch))
           launches.push_back(launch);
       }
@@ -120,23 +121,30 @@ std::vector<Launch> possible_launches(const Problem& problem, const Launch& wish
   return launches;
 }
 
-/// Of a sweep of the synchronous kernel: the fewer replicas a thread has, the sooner it is done, and the more work
-/// there is in all. An estimate from before there were measurements; by those on an H200 (synchronous/README.md) four
-/// replicas together are the fastest at L = 128, too, and half-sweeps of small systems take longer than this.
-double expected_of_words(const Problem& problem, const Launch& launch, double per_h200) {
-  const double words = static_cast<double>(problem.samples * problem.replicas * sites(problem)) /
-                       amsc::SiteWords(static_cast<int>(problem.size)).bits;
-  const double together = *launch.replicas_together;
-  return std::max(2 * (0.6e-6 + 0.15e-6 * together), (7.5e-12 + 4e-12 / together) * per_h200 * words);
+/// Of a sweep of kernels with words of sites; fitted to what was measured on an H200 (synchronous/README.md). The fewer
+/// replicas a thread has, the sooner it is done, and the more work there is in all.
+double expected_of_words(const Problem& problem, const Launch& launch, const Limits& limits) {
+  const int log = *launch.replicas_together == 4 ? 2 : *launch.replicas_together - 1;
+  if (launch.kernel == Kernel::synchronous) {
+    const double words = static_cast<double>(problem.samples * problem.replicas * sites(problem)) /
+                         amsc::SiteWords(static_cast<int>(problem.size)).bits;
+    const double a_launch[] = {1.0e-6, 1.2e-6, 1.45e-6}, a_word[] = {19.8e-12, 12.8e-12, 9.8e-12};
+    return 2 * a_launch[log] + a_word[log] * 132.0 / limits.multiprocessors * words;
+  }
+  const double blocks =
+      static_cast<double>(problem.samples * problem.replicas / *launch.replicas_together) * *launch.cluster;
+  const double warps = spread_crew(problem, launch).all_workers() / 32.0 * std::ceil(blocks / limits.multiprocessors);
+  const double a_warp[] = {66e-9, 83e-9, 138e-9};
+  return std::max(0.95e-6, 0.55e-6 + a_warp[log] * warps);
 }
 
-/// Seconds that a sweep will take, roughly: but for `synchronous` measured on an H200 with four replicas, and scaled.
+/// Seconds that a sweep will take, roughly: measured on an H200 with four replicas, and scaled.
 double expected(const Problem& problem, const Launch& launch, const Limits& limits) {
   const double per_h200 = 132.0 / limits.multiprocessors;
   const double lattice = std::pow(static_cast<double>(problem.size), 3),
                replicas = static_cast<double>(problem.replicas);
   if (launch.kernel == Kernel::synchronous || launch.kernel == Kernel::spread)
-    return expected_of_words(problem, launch, per_h200);
+    return expected_of_words(problem, launch, limits);
   const double k = *launch.samples_per_word;
   const double words =
       std::ceil(static_cast<double>(std::min(problem.samples, problem.samples_per_stream)) / k) *

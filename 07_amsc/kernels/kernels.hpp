@@ -3,6 +3,7 @@
 
 #include <cstddef>
 
+#include "07_amsc/synchronous/tiles.hpp"
 #include "spin_glass/engine/simulation.hpp"
 
 namespace psflip::PSFLIP_PLATFORM {
@@ -17,7 +18,7 @@ spin_glass::MakeSimulation make_overlapped;
 /// synchronous/: a word is 32 sites of one sample; philox-planes only, and nobody else has that
 spin_glass::MakeSimulation make_synchronous;
 spin_glass::MakeSimulation make_spread;  ///< synchronous/: the same for one small system, on the chip
-spin_glass::MakeSimulation make_small;  ///< small.cu: every site has a thread of its own
+spin_glass::MakeSimulation make_small;   ///< small.cu: every site has a thread of its own
 
 /// For how many replicas a system of the kernels with clusters makes draws: all of 1, 2 or 4. Philox, which has no
 /// state to share, can begin anywhere: with it, any multiple of 4 is done in fours. 0: the kernels cannot have the
@@ -33,8 +34,8 @@ std::size_t resident_bytes(const spin_glass::Problem& problem, const spin_glass:
 std::size_t small_bytes(const spin_glass::Problem& problem, const spin_glass::Launch& launch);
 std::size_t overlapped_bytes(int samples_per_word, std::int64_t replicas);
 
-/// Threads that a block of `spread` has; 0 if a block cannot have its part of the problem.
-int spread_threads(const spin_glass::Problem& problem, const spin_glass::Launch& launch);
+/// The threads of a block of `spread`; without messengers if a block cannot have its part of the problem.
+amsc::Crew spread_crew(const spin_glass::Problem& problem, const spin_glass::Launch& launch);
 /// How many of its blocks the device can have at once.
 std::int64_t spread_blocks(const spin_glass::Problem& problem, const spin_glass::Launch& launch);
 

@@ -1,15 +1,15 @@
 // One small system, spread over all multiprocessors.
 //
 // It is cut into tiles (tiles.hpp), each of which stays in the shared memory of a thread block for as many sweeps as
-// are asked for. In a sweep a block updates the red words of its tile and those around it, and then its blue ones. So
-// all that it has to be told is blue words around, once per sweep. Nobody waits for a launch or for a barrier of all
-// blocks: who writes a word at the edge of a tile puts the sweep's number beside it, in one 8-byte letter, and who
-// needs it looks until the number is there. In the meantime the draws of the next sweep are made.
+// are asked for. Nobody waits for a launch or for a barrier of all blocks: who writes a word at the edge of a tile puts
+// the sweep's number beside it, in one letter of 8 bytes, and who needs it looks until the number is there. Threads
+// have one task each: a worker updates one word, red or blue, and makes its draws while the other colour has its turn
+// and letters are under way; messengers fetch letters.
 
 #include <cuda/atomic>
-#include <utility>
 
 #include "07_amsc/kernels/kernels.hpp"
+#include "07_amsc/kernels/mbarrier.cuh"
 #include "07_amsc/synchronous/dice.hpp"
 #include "07_amsc/synchronous/system_simulation.cuh"
 #include "07_amsc/synchronous/tiles.hpp"
@@ -24,8 +24,8 @@ using amsc::Box;
 using amsc::Crew;
 using amsc::Dice;
 using amsc::Systems;
-using amsc::Tile;
-using amsc::Tiles;
+using amsc::SystemTile;
+using amsc::SystemTiles;
 
 /// So that registers are enough for what a thread does.
 constexpr int most_threads(int together) { return together == 4 ? 640 : together == 2 ? 768 : 1024; }
@@ -36,15 +36,15 @@ using Letter = cuda::atomic_ref<std::uint64_t, cuda::thread_scope_device>;
 /// What is the same for all threads of a launch.
 struct Sweeps {
   Systems systems;
-  Tiles tiles;
-  int workers;
+  SystemTiles tiles;
+  Crew crew;
   bool from_blue, to_red;      ///< the first sweep has no red half, the last one no blue one
   std::uint32_t sweep, count;  ///< the number of the first, and how many there are
-  std::uint32_t letters_sent;  ///< sweeps whose letters were written before, in other launches
+  std::uint32_t letters_sent;  ///< the number of the first letters; sweep n of the launch has number n + 1 after it
   Dice dice;
   std::uint32_t* spins[2];        ///< of each colour
   const std::uint32_t* bonds[2];  ///< of each colour
-  std::uint64_t* letters;         ///< of the blue words as they lie in memory, for even and odd sweeps
+  std::uint64_t* letters;         ///< of the words of both colours as they lie in memory, for even and odd sweeps
 };
 
 /// Where the words of a system are in memory: those of a box begin before the lattice and end behind.
@@ -58,14 +58,20 @@ struct InMemory {
   }
 };
 
-/// A worker's word of a colour.
-struct Work {
-  bool exists;
-  int here;   ///< in the box of its colour
-  int upper;  ///< in the box of the other one, the word with the same x' and y' in the half-plane above; and below
-  int lower;
-  int in_memory;
-  InRow place;
+/// When a colour of a block's box is complete: its own words, and those that others have updated.
+class Complete {
+ public:
+  __device__ void begin(int threads) { __mbarrier_init(&barrier_, static_cast<unsigned>(threads)); }
+  /// Once per sweep.
+  __device__ void arrive() { __mbarrier_arrive(&barrier_); }
+  /// Asking again and again: a warp that lets itself be woken comes late.
+  __device__ void wait(std::uint32_t sweep) {
+    while (!__mbarrier_test_wait_parity(&barrier_, sweep % 2 != 0)) {
+    }
+  }
+
+ private:
+  __mbarrier_t barrier_;
 };
 
 /// blockIdx.x is the tile, blockIdx.y the system.
@@ -73,134 +79,165 @@ template <int together, int tops, bool whole>
 __global__ void __launch_bounds__(most_threads(together)) update_spread(const __grid_constant__ Sweeps sweeps) {
   using Spins = Words<together>;
   extern __shared__ uint4 memory[];
+  __shared__ Complete complete[2];
   const amsc::SiteWords& words = sweeps.systems.words;
-  const int row = words.layout.row, thread = static_cast<int>(threadIdx.x);
-  const Tile tile = sweeps.tiles.tile(static_cast<int>(blockIdx.x));
-  const Box own = tile.own, boxes[2] = {tile.red(), tile.blue()};
+  const int row = words.layout.row, thread = static_cast<int>(threadIdx.x), threads = static_cast<int>(blockDim.x);
+  const Crew& crew = sweeps.crew;
+  const SystemTile tile = sweeps.tiles.tile(static_cast<int>(blockIdx.x));
+  const Box own = tile.own, kept[2] = {tile.kept(red), tile.kept(blue)};
   const InMemory in_memory{words};
   const int system = static_cast<int>(blockIdx.y), parts = sweeps.systems.parts();
   const auto sample = static_cast<unsigned>(system / parts), part = static_cast<unsigned>(system % parts);
 
-  // In shared memory: the spins of both boxes, and the bonds of all words that the block updates.
-  const int updates[2] = {boxes[red].count() * row, own.count() * row};
-  Spins* const spins[2] = {reinterpret_cast<Spins*>(memory), reinterpret_cast<Spins*>(memory) + updates[red]};
-  std::uint32_t* const first_bond = reinterpret_cast<std::uint32_t*>(spins[blue] + boxes[blue].count() * row);
+  // Number i of the words of a colour that the block updates, in its box.
+  const auto word_updated = [&](Colour colour, int i) { return i % row + row * tile.row_updated(colour, i / row); };
+
+  // In shared memory: the spins of both colours, and the bonds of all words that the block updates.
+  const int updates[2] = {tile.rows_updated(red) * row, tile.rows_updated(blue) * row};
+  Spins* const spins[2] = {reinterpret_cast<Spins*>(memory),
+                           reinterpret_cast<Spins*>(memory) + kept[red].count() * row};
+  auto* const first_bond = reinterpret_cast<std::uint32_t*>(spins[blue] + kept[blue].count() * row);
   std::uint32_t* const bonds[2] = {first_bond, first_bond + directions * updates[red]};
-  Spins* in_all[2];
-  for (int colour = red; colour <= blue; ++colour) {
-    in_all[colour] = reinterpret_cast<Spins*>(sweeps.spins[colour]) + std::int64_t{system} * words.count();
-    for (int i = thread; i < boxes[colour].count() * row; i += static_cast<int>(blockDim.x))
-      spins[colour][i] = in_all[colour][in_memory(boxes[colour], i)];
-    const Box& updated_box = colour == red ? boxes[red] : own;
-    for (int i = thread; i < updates[colour]; i += static_cast<int>(blockDim.x))
+  Spins* in_memory_of[2];
+  for (const Colour colour : {red, blue}) {
+    in_memory_of[colour] = reinterpret_cast<Spins*>(sweeps.spins[colour]) + std::int64_t{system} * words.count();
+    for (int i = thread; i < kept[colour].count() * row; i += threads)
+      spins[colour][i] = in_memory_of[colour][in_memory(kept[colour], i)];
+    for (int i = thread; i < updates[colour]; i += threads)
       for (int d = 0; d < directions; ++d)
         bonds[colour][d * updates[colour] + i] =
-            sweeps.bonds[colour][sweeps.systems.bonds(sample, in_memory(updated_box, i)) + d * Systems::step];
+            sweeps.bonds[colour][sweeps.systems.bonds(sample, in_memory(kept[colour], word_updated(colour, i))) +
+                                 d * Systems::step];
+  }
+  const bool told_of_red = tile.reach == 1;
+  if (thread == 0) {
+    complete[red].begin(crew.workers[red] + (told_of_red ? crew.messengers : 0));
+    complete[blue].begin(crew.workers[blue] + crew.messengers);
   }
   __syncthreads();
 
-  const auto letters = [&](std::uint32_t sweep, int i) {
-    const std::int64_t first = sweep % 2 * sweeps.systems.count() + system;
+  const auto letters = [&](Colour colour, std::uint32_t number, int i) {
+    const std::int64_t first = (colour * 2 + number % 2) * sweeps.systems.count() + system;
     return sweeps.letters + (first * words.count() + i) * together;
   };
 
-  // A worker has one word of each colour, if there are as many.
-  const bool works = thread < sweeps.workers;
-  const auto work_of = [&](Colour colour) {
-    const Box& box = boxes[colour];
-    const Box& others = boxes[other(colour)];
-    const Box& updated_box = colour == red ? box : own;
-    const int x = thread % row, y = updated_box.y + thread / row % updated_box.rows,
-              z = updated_box.z + thread / row / updated_box.rows;
-    const auto in = [&](const Box& b, int plane) { return x + row * (y - b.y + b.rows * (plane - b.z)); };
-    return Work{works && thread < updates[colour],     in(box, z),
-                in(others, colour == red ? z : z + 1), in(others, colour == red ? z - 1 : z),
-                in_memory(updated_box, thread),        {x == 0, x == row - 1, words.bits, words.all()}};
-  };
-  const Work work[2] = {work_of(red), work_of(blue)};
-  const bool tells = tile.at_edge(own.y + thread / row % own.rows, own.z + thread / row / own.rows);
-
-  std::uint32_t accepted[2][amsc::costs][together];
-  const auto throw_dice = [&](Colour colour, std::uint32_t sweep) {
-    if (!work[colour].exists) return;
-    const amsc::Throw which{static_cast<std::uint32_t>(colour * words.count() + work[colour].in_memory),
-                            part * together, sweep, sample};
-    amsc::throw_dice<tops>(sweeps.dice, which, words.all(), accepted[colour]);
-  };
-  const auto update = [&](Colour colour) {
-    const Work& w = work[colour];
-    const Spins *const upper = spins[other(colour)] + w.upper, *const lower = spins[other(colour)] + w.lower;
-    Spins around[directions];
-    around[plus_x] = upper[(w.place.last ? 1 - row : 1) - row];
-    around[minus_x] = lower[(w.place.first ? row - 1 : -1) + row];
-    around[plus_y] = lower[row];
-    around[minus_y] = upper[-row];
-    around[plus_z] = upper[0];
-    around[minus_z] = lower[0];
-    std::uint32_t bond[directions];
-#pragma unroll
-    for (int d = 0; d < directions; ++d) bond[d] = bonds[colour][d * updates[colour] + thread];
-    return spins[colour][w.here] = updated<whole>(spins[colour][w.here], around, bond, accepted[colour], w.place);
-  };
-
-  for (std::uint32_t n = 0; n < sweeps.count; ++n) {
-    if (works) {
-      throw_dice(red, sweeps.sweep + n);
-      throw_dice(blue, sweeps.sweep + n);
-    } else if (n > 0) {  // before the first sweep memory has everything
-      const std::uint32_t number = sweeps.letters_sent + n;
-      for (int i = thread - sweeps.workers; i < tile.rows_around() * row;
-           i += static_cast<int>(blockDim.x) - sweeps.workers) {
-        const int here = i % row + row * tile.row_around(i / row);
-        std::uint64_t* const from = letters(number, in_memory(boxes[blue], here));
-        Spins told;
-        for (bool all = false; !all;) {
-          all = true;
-#pragma unroll
-          for (int r = 0; r < together; ++r) {
-            const std::uint64_t letter = Letter(from[r]).load(cuda::memory_order_relaxed);
-            told.of[r] = static_cast<std::uint32_t>(letter >> 32);
-            all = all && static_cast<std::uint32_t>(letter) == number;
-          }
-        }
-        spins[blue][here] = told;
-      }
-    }
-    __syncthreads();
-    if (work[red].exists && !(n == 0 && sweeps.from_blue)) update(red);
-    __syncthreads();
-    if (work[blue].exists && !(n == sweeps.count - 1 && sweeps.to_red)) {
-      const Spins now = update(blue);
-      const std::uint32_t number = sweeps.letters_sent + n + 1;
-      std::uint64_t* const to = letters(number, work[blue].in_memory);
+  // A worker makes draws, waits for the other colour, and updates its word.
+  const auto work = [&](Colour colour, int i) {
+    const Box box = kept[colour], others = kept[other(colour)];
+    const bool has_word = i < updates[colour];
+    const int in_box = word_updated(colour, has_word ? i : 0), in_all = in_memory(box, in_box);
+    const int x = in_box % row, y = box.y + in_box / row % box.rows, z = box.z + in_box / row / box.rows;
+    const auto in_others = [&](int plane) { return x + row * (y - others.y + others.rows * (plane - others.z)); };
+    const InRow place{x == 0, x == row - 1, words.bits, words.all()};
+    const bool tells = (colour == blue || told_of_red) && tile.at_edge(y, z);
+    Spins* const mine = spins[colour] + in_box;
+    const Spins* const upper = spins[other(colour)] + in_others(colour == red ? z : z + 1);
+    const Spins* const lower = spins[other(colour)] + in_others(colour == red ? z - 1 : z);
+    const auto tell = [&](const Spins& now, std::uint32_t number) {
+      std::uint64_t* const to = letters(colour, number, in_all);
       if (tells)
 #pragma unroll
         for (int r = 0; r < together; ++r)
           Letter(to[r]).store(std::uint64_t{now.of[r]} << 32 | number, cuda::memory_order_relaxed);
+    };
+    if (colour == blue) {  // what came from memory; all blocks know then that this one has read what it needs there
+      if (has_word) tell(*mine, sweeps.letters_sent);
+      complete[blue].arrive();
+    }
+    for (std::uint32_t n = 0; n < sweeps.count; ++n) {
+      const bool updates_now = has_word && !(n == 0 && colour == red && sweeps.from_blue) &&
+                               !(n == sweeps.count - 1 && colour == blue && sweeps.to_red);
+      std::uint32_t accepted[amsc::costs][together];
+      if (updates_now)
+        amsc::throw_dice<tops>(
+            sweeps.dice,
+            {static_cast<std::uint32_t>(colour * words.count() + in_all), part * together, sweeps.sweep + n, sample},
+            words.all(), accepted);
+      complete[other(colour)].wait(n);
+      if (updates_now) {
+        Spins around[directions];
+        around[plus_x] = upper[(place.last ? 1 - row : 1) - row];
+        around[minus_x] = lower[(place.first ? row - 1 : -1) + row];
+        around[plus_y] = lower[row];
+        around[minus_y] = upper[-row];
+        around[plus_z] = upper[0];
+        around[minus_z] = lower[0];
+        std::uint32_t bond[directions];
+#pragma unroll
+        for (int d = 0; d < directions; ++d) bond[d] = bonds[colour][d * updates[colour] + i];
+        *mine = updated<whole>(*mine, around, bond, accepted, place);
+        tell(*mine, sweeps.letters_sent + n + 1);
+      }
+      complete[colour].arrive();
+    }
+  };
+
+  // Messengers wait for letters, and put the spins where workers look.
+  const auto fetch_letters = [&](Colour colour, std::uint32_t number) {
+    for (int i = thread - crew.all_workers(); i < tile.rows_told(colour) * row; i += crew.messengers) {
+      const int to = i % row + row * tile.row_told(colour, i / row);
+      std::uint64_t* const from = letters(colour, number, in_memory(kept[colour], to));
+      Spins told;
+      for (bool all = false; !all;) {
+        all = true;
+#pragma unroll
+        for (int r = 0; r < together; ++r) {
+          const std::uint64_t letter = Letter(from[r]).load(cuda::memory_order_relaxed);
+          told.of[r] = static_cast<std::uint32_t>(letter >> 32);
+          all = all && static_cast<std::uint32_t>(letter) == number;
+        }
+      }
+      spins[colour][to] = told;
+    }
+    complete[colour].arrive();
+  };
+
+  if (thread < crew.workers[red]) {
+    work(red, thread);
+  } else if (thread < crew.all_workers()) {
+    work(blue, thread - crew.workers[red]);
+  } else {
+    for (std::uint32_t n = 0; n < sweeps.count; ++n) {
+      fetch_letters(blue, sweeps.letters_sent + n);
+      if (told_of_red) {
+        complete[blue].wait(n);  // nobody reads the red words now
+        if (n == 0 && sweeps.from_blue)
+          complete[red].arrive();
+        else
+          fetch_letters(red, sweeps.letters_sent + n + 1);
+      }
+      complete[red].wait(n);  // nobody reads the blue ones
     }
   }
 
   __syncthreads();
-  for (int colour = red; colour <= blue; ++colour) {
-    const Box& box = boxes[colour];
-    for (int i = thread; i < updates[blue]; i += static_cast<int>(blockDim.x)) {
+  for (const Colour colour : {red, blue}) {
+    const Box& box = kept[colour];
+    for (int i = thread; i < own.count() * row; i += threads) {
       const int y = own.y - box.y + i / row % own.rows, z = own.z - box.z + i / row / own.rows;
-      in_all[colour][in_memory(own, i)] = spins[colour][i % row + row * (y + box.rows * z)];
+      in_memory_of[colour][in_memory(own, i)] = spins[colour][i % row + row * (y + box.rows * z)];
     }
   }
 }
 
-Tiles tiles_of(const Problem& problem, const Launch& launch) {
-  return {static_cast<int>(problem.size), *launch.cluster};
+/// Where a tile has more, draws take longer than letters, and there is no time for what others do as well. Measured on
+/// an H200: 432 words are faster with reach 2, 1024 with 1.
+constexpr int most_words_of_wide_reach = 700;
+
+SystemTiles tiles_of(const Problem& problem, const Launch& launch) {
+  const auto size = static_cast<int>(problem.size);
+  const SystemTiles tiles{size, *launch.cluster, 1};
+  const int words = tiles.largest().own.count() * amsc::SiteWords(size).layout.row * *launch.replicas_together;
+  return {size, *launch.cluster, words > most_words_of_wide_reach ? 1 : 2};
 }
 Crew crew_of(const Problem& problem, const Launch& launch) {
   return {tiles_of(problem, launch).largest(), amsc::SiteWords(static_cast<int>(problem.size)).layout.row,
           most_threads(*launch.replicas_together)};
 }
 std::size_t bytes_of_tile(const Problem& problem, const Launch& launch) {
-  const Tile largest = tiles_of(problem, launch).largest();
-  const int spins = (largest.red().count() + largest.blue().count()) * *launch.replicas_together;
-  const int bonds = (largest.red().count() + largest.own.count()) * directions;
+  const SystemTile largest = tiles_of(problem, launch).largest();
+  const int spins = (largest.kept(red).count() + largest.kept(blue).count()) * *launch.replicas_together;
+  const int bonds = (largest.rows_updated(red) + largest.rows_updated(blue)) * directions;
   return sizeof(std::uint32_t) * static_cast<std::size_t>(spins + bonds) *
          static_cast<std::size_t>(amsc::SiteWords(static_cast<int>(problem.size)).layout.row);
 }
@@ -221,17 +258,17 @@ class SpreadSimulation : public SystemSimulation {
   SpreadSimulation(const Problem& problem, const Launch& launch)
       : SystemSimulation(problem, launch),
         dice_(problem.seed, thresholds(problem.beta, problem.generator)),
-        letters_(2 * static_cast<std::size_t>(systems_.all_spins())) {
+        letters_(4 * static_cast<std::size_t>(systems_.all_spins())) {
     CHECK_CUDA(cudaMemset(letters_.data(), 0, letters_.bytes()));
   }
 
   static double bytes_needed(const Problem& problem, const Launch& launch) {
     const double words = static_cast<double>(problem.samples * problem.replicas) *
                          amsc::SiteWords(static_cast<int>(problem.size)).count();
-    return SystemSimulation::bytes_needed(problem, launch) + 2 * sizeof(std::uint64_t) * words;
+    return SystemSimulation::bytes_needed(problem, launch) + 4 * sizeof(std::uint64_t) * words;
   }
 
-  /// Of many sweeps in one launch: what is at edges comes from the L2 cache.
+  /// Of many sweeps in one launch: letters stay in the L2 cache.
   double bytes_per_flip() const override { return 0; }
 
  protected:
@@ -242,7 +279,7 @@ class SpreadSimulation : public SystemSimulation {
     attribute.id = cudaLaunchAttributeCooperative;  // or a block might wait for one that has no place yet
     attribute.val.cooperative = 1;
     cudaLaunchConfig_t config{};
-    config.blockDim = dim3(crew.workers + crew.messengers);
+    config.blockDim = dim3(crew.threads());
     config.gridDim = dim3(*launch_.cluster, static_cast<unsigned>(systems_.count()));
     config.dynamicSmemBytes = bytes;
     config.attrs = &attribute;
@@ -252,7 +289,7 @@ class SpreadSimulation : public SystemSimulation {
       const std::int64_t to = std::min(end, (half_sweeps_done_ / 2 + most_sweeps) * 2);
       Sweeps sweeps{systems_,
                     tiles_of(problem_, launch_),
-                    crew.workers,
+                    crew,
                     half_sweeps_done_ % 2 == blue,
                     to % 2 == blue,
                     static_cast<std::uint32_t>(half_sweeps_done_ / 2),
@@ -266,7 +303,7 @@ class SpreadSimulation : public SystemSimulation {
         CHECK_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)));
         CHECK_CUDA(cudaLaunchKernelEx(&config, kernel, sweeps));
       });
-      letters_sent_ += sweeps.count;
+      letters_sent_ += sweeps.count + 1;
       half_sweeps_done_ = to;
     }
   }
@@ -276,14 +313,15 @@ class SpreadSimulation : public SystemSimulation {
 
   Dice dice_;
   DeviceBuffer<std::uint64_t> letters_;
-  std::uint32_t letters_sent_ = 0;
+  std::uint32_t letters_sent_ = 1;  ///< memory of letters has zeros at first
 };
 
 }  // namespace
 
-int spread_threads(const Problem& problem, const Launch& launch) {
-  const Crew crew = crew_of(problem, launch);
-  return tiles_of(problem, launch).possible() && crew.possible() ? crew.workers + crew.messengers : 0;
+Crew spread_crew(const Problem& problem, const Launch& launch) {
+  Crew crew = crew_of(problem, launch);
+  if (!tiles_of(problem, launch).possible()) crew.messengers = 0;
+  return crew;
 }
 
 std::int64_t spread_blocks(const Problem& problem, const Launch& launch) {
@@ -296,7 +334,7 @@ std::int64_t spread_blocks(const Problem& problem, const Launch& launch) {
       *launch.replicas_together, amsc::SiteWords(static_cast<int>(problem.size)).bits, amsc::costs, [&](auto kernel) {
         CHECK_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)));
         CHECK_CUDA(
-            cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, spread_threads(problem, launch), bytes));
+            cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, crew_of(problem, launch).threads(), bytes));
       });
   return std::int64_t{blocks} * multiprocessors;
 }

@@ -3,22 +3,11 @@
 
 #include <cstdint>
 
-#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
-#include <cuda_awbarrier_primitives.h>
-#endif
-
+#include "07_amsc/kernels/mbarrier.cuh"
 #include "07_amsc/kernels/overlapped/tile.hpp"
 #include "gpu/check.hpp"
 
 namespace psflip::PSFLIP_PLATFORM {
-
-// choose.cu does not offer the kernel on older GPUs, for which it is compiled anyway.
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
-using __mbarrier_t = std::uint64_t;
-__device__ inline void __mbarrier_init(__mbarrier_t*, unsigned) {}
-__device__ inline void __mbarrier_arrive(__mbarrier_t*) {}
-__device__ inline bool __mbarrier_test_wait_parity(__mbarrier_t*, bool) { return true; }
-#endif
 
 /// After a stage a row needs the rows beside it, not all of them. So the upper and the lower half of the rows have a
 /// barrier each: a row waits for the half to which it and the rows beside it belong, the warps with the halo columns,
