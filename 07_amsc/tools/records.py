@@ -84,7 +84,7 @@ STATED = [
         "2D, J = 1",
         systems="one",
     ),
-    Stated("MCQSG", "4 A100", "less than 1", f"{link('2402.03920')}, abstract", "2D quantum, so 3D"),
+    Stated("MCQSG", "4 A100", "less than 1", f"{link('2402.03920')}, abstract", "2D, quantum, ±J, Trotter-Suzuki"),
     Stated("Lulli, Bernaschi, Parisi, MINSTD", "1 GTX Titan", "3", "[1]", draws=WORD, systems="many"),
     Stated("the same, MT19937 or Parisi-Rapuano", "1 GTX Titan", "5", "[1]", draws=WORD, systems="many"),
     Stated("NVIDIA ising-gpu", "1 H200", "1.13", timed("NVIDIA/ising-gpu"), "2D, J = 1", OWN, "one", UNMEASURED),
