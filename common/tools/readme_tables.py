@@ -31,9 +31,11 @@ folder of common/results, such as h200 or h200/words, the next ones say what to 
                              (common/run --generators)
     amsc_targets             best kernel at every L, beside the targets, from spin_glass_words.json
                              (common/run --words)
-    amsc_published           these kernels beside other codes, from the same file
+    amsc_published           these kernels beside the paper's, from the same file
     amsc_kernels             bytes and limits of the kernels from spin_glass_words_counters.json, as
                              counters.py --words writes it
+    records                  what others state of their codes and machines, and kernels from words/, overlapped/ and
+                             synchronous/
     stencil                  stencil.json, as stencil.py writes it
     prng_fill, prng_count    the two tables of prng.json, as prng.py writes it
     linear_solver a          times of an experiment of linear_solver.json, as linear_solver.py writes it: a to f;
