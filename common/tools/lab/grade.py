@@ -505,13 +505,12 @@ class Judge:
     def speed(self):
         """Against the solution, on problems drawn for this call. What a timed run computes is compared, too."""
         self.expect_gpu()
-        with alone_on_the_gpu():
-            return self.timed()
-
-    def timed(self):
         reference = self.reference_program() if self.kit.has_solutions else None
         self.make("gpu", [f"{self.task.stage}_{self.model}"])
-        program = self.kit.program("gpu", self.task.stage, self.model)
+        with alone_on_the_gpu():
+            return self.timed(reference, self.kit.program("gpu", self.task.stage, self.model))
+
+    def timed(self, reference, program):
         times = []
         for problem in cases.timed(self.task, self.model, random.SystemRandom()):
             programs = [reference, program] if reference else [program]

@@ -95,7 +95,7 @@ class Verdicts(WithPatch):
     def verdict(self, passed, reason, text=WRONG):
         result = Result(Task("03_shared_memory"), [Part("build", True, ""), Part("races", passed, reason)])
         with mock.patch("lab.wrong.mutants.grade", return_value=result):
-            return try_mutant(self.mutant(text), None)
+            return next(try_mutant(self.mutant(text), None))
 
     def test_the_right_reason_and_line(self):
         verdict = self.verdict(False, "a race: line 1 writes")
@@ -113,6 +113,17 @@ class Verdicts(WithPatch):
         self.assertIn("is not followed by /a barrier/", self.verdict(False, "a race: line 1", followed).problem)
         nowhere = self.verdict(False, "a race", HEAD.replace("__sync", "x") + DIFF)
         self.assertIn("no line of the wrong update.cu has 'xthreads'", nowhere.problem)
+
+    def test_it_is_built_once_and_judged_often(self):
+        """What is found once and not again is a problem of that time."""
+        mutant = self.mutant(WRONG)
+        found, lost = Part("races", False, "a race: line 1 writes"), Part("races", True, "fine")
+        judge = mock.Mock(**{"return_value.judge.side_effect": [lost, found]})
+        built = mock.Mock(return_value=Result(mutant, [found]))
+        with mock.patch.multiple("lab.wrong.mutants", grade=built, Judge=judge):
+            verdicts = list(try_mutant(mutant, None, 3))
+        self.assertEqual([verdict.problem for verdict in verdicts], ["", "races does not fail: fine", ""])
+        built.assert_called_once()
 
     def test_what_takes_a_gpu_is_not_judged_without_one(self):
         text = WRONG.replace("races", "speed").replace("Names: // Stage 03: wrong\n", "")

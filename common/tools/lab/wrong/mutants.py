@@ -42,13 +42,17 @@ class Verdict:
     note: str = ""  # why it was not judged, or what was said of a solution
 
 
-def try_mutant(mutant, kit):
+def try_mutant(mutant, kit, times=1):
+    """Builds it once and judges it so many times. Yields verdicts."""
     with tempfile.TemporaryDirectory(prefix="psflip-mutant-") as folder:
         update = apply(mutant, Path(folder))
         task = Task(mutant.stage, mutant.exercise)
         files = {files_of(task, ROOT)[0]: update.read_bytes()}
         result = grade(task, files, kit=kit, only=(mutant.part,), seconds=mutant.seconds)
-        return verdict_on(mutant, result.part(mutant.part), update)
+        yield verdict_on(mutant, result.part(mutant.part), update)
+        for _ in range(times - 1):
+            again = Judge(task, files, kit, mutant.seconds, ()).judge(mutant.part)
+            yield verdict_on(mutant, again, update)
 
 
 def verdict_on(mutant, part, update):
@@ -171,8 +175,8 @@ def exercises_of(stage):
     return [Task(stage, int(mark["number"])) for mark in marks if mark["files"]]
 
 
-def prove(model, mutants, with_stages, folder):
-    """Tries everything that belongs to a model. Yields verdicts."""
+def prove(model, mutants, with_stages, folder, times=1):
+    """Tries everything that belongs to a model, its mutants so many times. Yields verdicts."""
     kit = kit_of(model, folder)
     for stage in (stage for stage in kit.stages if with_stages and kit.model(stage) == model):
         yield try_solution(stage, kit)
@@ -181,7 +185,7 @@ def prove(model, mutants, with_stages, folder):
             yield try_untouched(task, kit)
     for mutant in mutants:
         if kit.model(mutant.stage) == model:
-            yield try_mutant(mutant, kit)
+            yield from try_mutant(mutant, kit, times)
 
 
 def in_both_models(tries):
@@ -276,7 +280,8 @@ def option_parser():
     parser.add_argument("--check", action="store_true", help="change nothing; exit code 1 if the table is stale, too")
     where = "what is compiled once: the 2D model's here, the 3D one's in DIR-3d (build-lab)"
     add("--build-dir", "DIR", where, Path, default=ROOT / "build-lab")
-    add("--repeat", "N", "try every mutant so many times, and fill no table (1)", whole, default=1)
+    repeat = "build every mutant once, judge it so many times by what was built, and fill no table (1)"
+    add("--repeat", "N", repeat, whole, default=1)
     debugging = "only the kernels that are handed out to be debugged: every right answer passes, and no wrong one"
     parser.add_argument("--debug", action="store_true", help=debugging)
     on_gpu = "on a machine with a GPU: only the speed of the solutions, and what cheats there"
@@ -307,14 +312,14 @@ def main(arguments):
         return 0
 
     alone = bool(options.names or options.speed or options.debug or options.repeat > 1)
-    again = [mutant for mutant in mutants for _ in range(options.repeat)]  # so each is compiled once
     folder = options.build_dir
     if options.speed:
         tried = speed(stages, mutants, folder)
     elif options.debug:
+        again = [mutant for mutant in mutants for _ in range(options.repeat)]  # so each is compiled once
         tried = in_both_models(lambda model: prove_debugging(model, again, folder))
     else:
-        tried = in_both_models(lambda model: prove(model, again, not alone, folder))
+        tried = in_both_models(lambda model: prove(model, mutants, not alone, folder, options.repeat))
     verdicts = []
     for verdict in tried:
         verdicts.append(verdict)
