@@ -40,6 +40,8 @@ SOURCES = {
     "minstd, 16 bits of two, consecutive seeds": ["--generator", "minstd", "--pack", "halves", *CONSECUTIVE],
     "minstd, raw 31 bits": ["--generator", "minstd"],
     "minstd, raw 31 bits, consecutive seeds": ["--generator", "minstd", *CONSECUTIVE],
+    "philox-planes, the bits of its draws": ["--generator", "philox-planes", "--pack", "used"],
+    "philox-planes, its tails": ["--generator", "philox-planes", "--pack", "tails"],  # 24 bits of 256 draws: slow
 }
 
 

@@ -119,7 +119,7 @@ class Judged(WithProgram):
         for arguments in (
             ["--streams", "0"],
             ["--streams", "1e3"],
-            ["--sources", "10"],
+            ["--sources", "12"],
             ["--sources", "0"],
             ["--tests", "x"],
             ["--short", "--full"],

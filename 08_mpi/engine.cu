@@ -27,11 +27,14 @@ int device_of_rank(const Launch& launch) {
 /// Throws InvalidInput for a launch that the stage does not have.
 Launch complete_launch(const Problem& problem, const Launch& wish) {
   Offer offer;
-  offer.generators.assign(stream_generators.begin(), stream_generators.end());
+  offer.generators.assign(generators.begin(), generators.end());
+  const bool words = problem.generator == Generator::philox_planes;
   for (const int k : {128, 64, 32})
-    if (k == 32 || problem.samples_per_stream % k == 0)  // a word is for one stream
+    if (!words && (k == 32 || problem.samples_per_stream % k == 0))  // a word is for one stream
       for (const Transport transport : transports)
         offer.launches.push_back({.kernel = Kernel::wide, .samples_per_word = k, .transport = transport});
+  for (const Transport transport : transports)
+    if (words) offer.launches.push_back({.kernel = Kernel::synchronous, .transport = transport});
   offer.threads = 128;
   offer.most_threads = 512;
   const Launch launch = complete(problem, wish, offer);
@@ -51,7 +54,9 @@ std::unique_ptr<Simulation> make_engine(const Problem& problem, const Launch& wi
   try {
     Launch launch = complete_launch(problem, wish);
     launch.device = device = device_of_rank(wish);
-    engine = make_overlapped(problem, launch, Slab::of(ranks().rank(), ranks().size(), static_cast<int>(problem.size)));
+    const Slab slab = Slab::of(ranks().rank(), ranks().size(), static_cast<int>(problem.size));
+    engine = launch.kernel == Kernel::synchronous ? make_words(problem, launch, slab)
+                                                  : make_overlapped(problem, launch, slab);
   } catch (...) {
     error = std::current_exception();
   }

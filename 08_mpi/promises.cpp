@@ -11,10 +11,13 @@ bool promises(const Problem& problem, const Launch& launch, const std::string& p
   const bool transport = !launch.transport || launch.transport == Transport::staged ||
                          launch.transport == Transport::peer ||
                          (launch.transport == Transport::mpi && platform == "cpu");
+  if (problem.generator == Generator::philox_planes)
+    return chooses_only(launch, {"kernel", "transport"}) &&
+           launch.kernel.value_or(Kernel::synchronous) == Kernel::synchronous && transport;
   return chooses_only(launch, {"kernel", "samples_per_word", "transport"}) &&
          (!launch.kernel || launch.kernel == Kernel::wide) && whole_words && transport;
 }
-bool promises(Generator generator, const std::string&) { return std::ranges::count(stream_generators, generator) > 0; }
+bool promises(Generator generator, const std::string&) { return std::ranges::count(generators, generator) > 0; }
 
 /// Transports that are there or not as the MPI library and the GPUs are.
 bool up_to_the_machine(const Launch& launch, const std::string& platform) {

@@ -38,8 +38,7 @@ class SlabSimulation : public Base, public Ranked {
       exchange_->receive(colour, nullptr);
     }
     CHECK_CUDA(cudaDeviceSynchronize());
-    remark_ = std::to_string(ranks().size()) + (ranks().size() == 1 ? " rank" : " ranks") + ", transport " +
-              std::string(name(transport)) + ": " + reason;
+    remark_ = remark_of(transport, reason);
   }
   std::string remark() const override { return remark_; }
   void record() override { timeline_.start(); }

@@ -12,5 +12,8 @@ namespace psflip::PSFLIP_PLATFORM {
 /// the transport. Throws InvalidInput if the device's memory cannot hold it.
 std::unique_ptr<spin_glass::Simulation> make_overlapped(const spin_glass::Problem& problem,
                                                         const spin_glass::Launch& launch, const spin_glass::Slab& slab);
+/// The same of words.cu, for philox-planes.
+std::unique_ptr<spin_glass::Simulation> make_words(const spin_glass::Problem& problem, const spin_glass::Launch& launch,
+                                                   const spin_glass::Slab& slab);
 
 }  // namespace psflip::PSFLIP_PLATFORM

@@ -1,11 +1,13 @@
 // Numbers of many streams, step by step: number k of all streams, then number k + 1 of all.
 //
 // A thread has one stream. That is also the order in which the states lie, so neighbouring threads read and write
-// neighbouring words, whether it is their state or their number.
+// neighbouring words, whether it is their state or their number. Of philox-planes it has the 32 streams of a word,
+// whose numbers are made together.
 
 #include "06_prng/generate/generate.hpp"
 
 #include <algorithm>
+#include <concepts>
 #include <string>
 #include <vector>
 
@@ -13,6 +15,7 @@
 #include "06_prng/generators/mt19937.hpp"
 #include "06_prng/generators/parisi_rapuano.hpp"
 #include "06_prng/generators/philox.hpp"
+#include "06_prng/generators/philox_planes.hpp"
 #include "06_prng/generators/poster.hpp"
 #include "app/invalid_input.hpp"
 #include "gpu/device_buffer.hpp"
@@ -48,6 +51,7 @@ __device__ void seed_badly(prng::ParisiRapuano, const States& states, std::int64
   }
 }
 __device__ void seed_badly(prng::Philox<>, const States&, std::int64_t, std::uint64_t) {}
+__device__ void seed_badly(prng::PhiloxPlanes, const States&, std::int64_t, std::uint64_t) {}
 
 template <class Generator>
 __global__ void seed_streams(States states, std::uint64_t seed, bool consecutive_seeds) {
@@ -70,6 +74,20 @@ __global__ void draw(std::uint32_t* numbers, States states, std::uint64_t seed, 
   stream.store();
 }
 
+/// The same of words of sites, whose sweeps have four replicas.
+__global__ void draw_words(std::uint32_t* numbers, std::int64_t streams, std::uint64_t seed, std::int64_t n,
+                           std::int64_t steps) {
+  constexpr std::int64_t sites = 32, replicas = 4;
+  const std::int64_t word = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x, first = word * sites;
+  for (std::int64_t step = 0; step < steps && first < streams; ++step) {
+    const prng::DrawsOfWord draws(seed, static_cast<std::uint32_t>(word),
+                                  static_cast<std::uint32_t>((n + step) % replicas),
+                                  static_cast<std::uint32_t>((n + step) / replicas), 0);
+    for (int bit = 0; bit < sites && first + bit < streams; ++bit)
+      numbers[step * streams + first + bit] = draws.draw(bit);
+  }
+}
+
 template <class Generator>
 class NumbersOf : public prng::Numbers {
  public:
@@ -86,7 +104,10 @@ class NumbersOf : public prng::Numbers {
   const std::uint32_t* next(std::int64_t steps) override {
     CHECK_CUDA(cudaSetDevice(request_.device));
     const int slot = Generator::words > 0 ? static_cast<int>(drawn_ % std::max(Generator::words, 1)) : 0;
-    draw<Generator><<<blocks(), block_threads>>>(numbers_.data(), states(), request_.seed, drawn_, slot, steps);
+    if constexpr (std::same_as<Generator, prng::PhiloxPlanes>)
+      draw_words<<<blocks(), block_threads>>>(numbers_.data(), request_.streams, request_.seed, drawn_, steps);
+    else
+      draw<Generator><<<blocks(), block_threads>>>(numbers_.data(), states(), request_.seed, drawn_, slot, steps);
     CHECK_CUDA(cudaGetLastError());
     drawn_ += steps;
     CHECK_CUDA(cudaMemcpy(host_.data(), numbers_.data(), 4 * static_cast<std::size_t>(steps * request_.streams),
@@ -111,7 +132,7 @@ class NumbersOf : public prng::Numbers {
 template <class Generator>
 std::unique_ptr<prng::Numbers> make(const NumbersRequest& request) {
   if (Generator::words == 0 && request.consecutive_seeds)
-    throw InvalidInput("--seeding consecutive: philox has no state that could be seeded badly");
+    throw InvalidInput("--seeding consecutive: " + request.generator + " has no state that could be seeded badly");
   // The states, and the buffer twice: on the CPU path the device's memory is the host's.
   const double needed = 4 * static_cast<double>(request.streams) * Generator::words +
                         8 * static_cast<double>(std::max(2 * request.streams, buffer_words));
@@ -129,6 +150,7 @@ std::unique_ptr<prng::Numbers> make_numbers(const NumbersRequest& request) {
   if (generator == "parisi-rapuano-poster") return make<prng::PosterParisiRapuano>(request);
   if (generator == "mt19937") return make<prng::Mt19937>(request);
   if (generator == "philox") return make<prng::Philox<>>(request);
+  if (generator == "philox-planes") return make<prng::PhiloxPlanes>(request);
   throw InvalidInput(generator + ": there is no such generator");
 }
 

@@ -8,7 +8,9 @@
 namespace psflip::prng {
 
 struct NumbersRequest {
-  /// minstd, parisi-rapuano, mt19937, philox; or parisi-rapuano-poster, as the poster at GTC 2015 has it: wrong.
+  /// minstd, parisi-rapuano, mt19937, philox, philox-planes; or parisi-rapuano-poster, as the poster at GTC 2015 has
+  /// it: wrong. With philox-planes stream `id` is that of bit id mod 32 of word id / 32, and its number n the draw of
+  /// replica n mod 4 in sweep n / 4 of sample 0.
   std::string generator = "minstd";
   /// Stream `id` begins from stream_seed(seed, 0, id), by the contract (random/streams.hpp), or badly, from the number
   /// seed + id: MINSTD has it as its state (modulo 2^31 - 2, from 1), MT19937 as its seed (modulo 2^32), and
@@ -30,8 +32,8 @@ class Numbers {
   virtual std::int64_t most_steps() const = 0;
 };
 
-/// Throws InvalidInput if the states need more memory than the device has, or for Philox with consecutive seeds, which
-/// would have to be those of a state.
+/// Throws InvalidInput if the states need more memory than the device has, or for Philox, in words or planes, with
+/// consecutive seeds, which would have to be those of a state.
 using MakeNumbers = std::unique_ptr<Numbers>(const NumbersRequest& request);
 
 }  // namespace psflip::prng

@@ -3,6 +3,7 @@
 generate_test.py <path of generate>
 """
 
+import functools
 import os
 import pty
 import struct
@@ -11,7 +12,7 @@ import sys
 import unittest
 
 PROGRAM = None
-GENERATORS = ("minstd", "parisi-rapuano", "mt19937", "philox")
+GENERATORS = ("minstd", "parisi-rapuano", "mt19937", "philox", "philox-planes")
 MASK_32, MASK_64 = (1 << 32) - 1, (1 << 64) - 1
 MODULUS = 2**31 - 1
 
@@ -85,22 +86,39 @@ def mt19937(seed, site):
     return mt19937_from(stream_seed(seed, site))
 
 
+@functools.cache
+def philox_quadruple(seed, *counter):
+    key = [seed & MASK_32, seed >> 32]
+    for _ in range(10):
+        one, other = 0xD2511F53 * counter[0], 0xCD9E8D57 * counter[2]
+        counter = [other >> 32 ^ counter[1] ^ key[0], other & MASK_32, one >> 32 ^ counter[3] ^ key[1], one & MASK_32]
+        key = [(key[0] + 0x9E3779B9) & MASK_32, (key[1] + 0xBB67AE85) & MASK_32]
+    return counter
+
+
 def philox(seed, site):
     for n in range(1 << 32):
-        counter, key = [site, 0, n, 0], [seed & MASK_32, seed >> 32]
-        for _ in range(10):
-            one, other = 0xD2511F53 * counter[0], 0xCD9E8D57 * counter[2]
-            counter = [
-                other >> 32 ^ counter[1] ^ key[0],
-                other & MASK_32,
-                one >> 32 ^ counter[3] ^ key[1],
-                one & MASK_32,
-            ]
-            key = [(key[0] + 0x9E3779B9) & MASK_32, (key[1] + 0xBB67AE85) & MASK_32]
-        yield from counter
+        yield from philox_quadruple(seed, site, 0, n, 0)
 
 
-DEFINITIONS = {"minstd": minstd, "parisi-rapuano": parisi_rapuano, "mt19937": mt19937, "philox": philox}
+def philox_planes(seed, site):
+    word, bit = divmod(site, 32)
+    for n in range(1 << 32):
+        sweep, replica = divmod(n, 4)
+        planes = [*philox_quadruple(seed, word, replica, sweep, 0), *philox_quadruple(seed, word, replica, sweep, 1)]
+        upper = sum((plane >> bit & 1) << 7 - i for i, plane in enumerate(planes))
+        zeros_before = sum(all(plane >> other & 1 == 0 for plane in planes) for other in range(bit))
+        tail = philox_quadruple(seed, word, 0, sweep, (1 << 31) + zeros_before)[replica] >> 8
+        yield upper << 24 if upper else tail
+
+
+DEFINITIONS = {
+    "minstd": minstd,
+    "parisi-rapuano": parisi_rapuano,
+    "mt19937": mt19937,
+    "philox": philox,
+    "philox-planes": philox_planes,
+}
 
 
 def interleaved(streams, count):
@@ -126,7 +144,7 @@ class Numbers(unittest.TestCase):
     def test_goes_on_from_one_launch_to_the_next(self):
         # 5 steps of so many streams do not fit into the program's buffer of 2^22 numbers.
         streams = 1_000_003
-        for generator in ("minstd", "parisi-rapuano", "philox"):
+        for generator in ("minstd", "parisi-rapuano", "philox", "philox-planes"):
             with self.subTest(generator=generator):
                 found = numbers("--generator", generator, "--streams", streams, "--count", 5 * streams)
                 for id in (0, 1, streams - 1):
@@ -172,6 +190,18 @@ class Numbers(unittest.TestCase):
         self.assertEqual(numbers("--streams", 3, "--count", 30, "--pack", "halves"), packed)
         self.assertEqual(numbers("--streams", 3, "--count", 29, "--pack", "halves"), packed[:29])
 
+    def test_bits_of_planes(self):
+        """All words hold the bits of the draws in their order; or of the tails, of which there are enough to see."""
+        streams, draws = 64, 20000
+        raw = numbers("--generator", "philox-planes", "--streams", streams, "--count", streams * draws)
+        used = "".join(f"{draw >> 24:08b}" if draw >> 24 else f"{draw:032b}" for draw in raw)
+        tails = "".join(f"{draw:024b}" for draw in raw if draw >> 24 == 0)
+        self.assertAlmostEqual(len(tails) / 24, len(raw) / 256, delta=4 * (len(raw) / 256) ** 0.5)
+        for pack, bits in ("used", used), ("tails", tails):
+            for count in (1, 3000, len(bits) // 32):
+                found = numbers("--generator", "philox-planes", "--streams", streams, "--pack", pack, "--count", count)
+                self.assertEqual(found, [int(bits[32 * i : 32 * i + 32], 2) for i in range(count)], pack)
+
     def test_no_numbers(self):
         self.assertEqual(numbers("--count", 0), [])
 
@@ -208,11 +238,15 @@ class Refusals(unittest.TestCase):
         self.assertEqual((done.returncode, done.stdout), (2, b""))
 
     def test_what_does_not_go_together(self):
-        for generator in ("minstd", "mt19937", "philox"):
+        for generator in ("minstd", "mt19937", "philox", "philox-planes"):
             self.assert_refused("--generator", generator, "--variant", "poster", names="--variant poster")
         for generator in GENERATORS[1:]:
             self.assert_refused("--generator", generator, "--pack", "halves", names="--pack halves")
-        self.assert_refused("--generator", "philox", "--seeding", "consecutive", names="--seeding consecutive")
+        for generator in GENERATORS[:4]:
+            for pack in ("used", "tails"):
+                self.assert_refused("--generator", generator, "--pack", pack, names=f"--pack {pack}")
+        for generator in ("philox", "philox-planes"):
+            self.assert_refused("--generator", generator, "--seeding", "consecutive", names="--seeding consecutive")
 
     def test_memory(self):
         os.environ["PSFLIP_CPU_MEMORY"] = str(1 << 28)

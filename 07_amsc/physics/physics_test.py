@@ -20,6 +20,7 @@ import nishimori
 import plot
 import quench
 import runs
+import worth
 from runs import Failure
 
 try:
@@ -62,6 +63,15 @@ def made_runs(z, b=1.2, count=8, noise=0.01, correlated=0.0):
 
 
 class Numbers(unittest.TestCase):
+    def test_worth_of_made_runs(self):
+        """Twice the error in a quarter of the time is the same cost; an error that there is not has none."""
+        row = {"temperature": 2, "size": 8, "ps_per_flip": 0.5, "samples_per_stream": 32, "generator": "philox"}
+        row |= {"seconds": 1, "e_error": 0.002, "q2_error": 0.001, "xi_12_error": None}
+        own = row | {"generator": "philox-planes", "seconds": 4, "e_error": 0.001, "q2_error": 0.002}
+        lines = worth.as_table({"rows": [row, own]}).splitlines()
+        self.assertEqual(lines[2], "| 2 | 8 | 32 share | 0.500 | 2,000 | 1.0 | 1,000 | 0.062 | - | - |")
+        self.assertEqual(lines[3], "| 2 | 8 | own | 0.500 | 2,000 | 1.0 | 4,000 | 1.0 | - | - |")
+
     def test_power_law_is_found(self):
         t = [2**power for power in range(5, 18)]
         errors = [0.01 + 0.001 * one for one in range(13)]
@@ -245,6 +255,28 @@ class Scripts(InFolder):
         result = self.result("equilibrium")
         self.assertEqual([len(one["comparisons"]) for one in result["temperatures"]], [4, 1])
         self.assertEqual([row["sweep"] for row in result["temperatures"][0]["rows"]], [16, 32, 64])
+
+    def test_worth(self):
+        file = self.folder / worth.FILE
+        problem = "--sizes 4,6 --temperatures 2 --samples 256 --sweeps 4 --replicas 2 --seed 5".split()
+        code, text, errors = call(worth, "--program", PROGRAM, "--json", file, *problem, "--", "--threads", 64)
+        self.assertEqual((code, errors), (0, ""), text)
+        result = json.loads(file.read_text())
+        self.assertEqual([row["samples"] for row in result["rows"]], 3 * [384] + 3 * [256])
+        for row, way in zip(result["rows"], 2 * worth.WAYS, strict=True):
+            self.assertEqual((row["generator"], row["samples_per_stream"]), way)
+            self.assertEqual(
+                (row["launch"]["threads"], row["launch"]["kernel"] == "synchronous"), (64, way == worth.OWN)
+            )
+            self.assertTrue(row["seconds"] > 0 and row["e_error"] > 0 and -3 < row["e"] < 0, row)
+        # The same systems: their energies are a few errors apart, whoever draws.
+        for row in result["rows"][3:5]:
+            self.assertLess(abs(row["e"] - result["rows"][5]["e"]), 6 * row["e_error"])
+        self.assertNotIn(str(self.folder), json.dumps(result))
+        self.assertEqual(worth.markdown(self.folder), text.strip())
+        for more, names in ((["--samples", 255], "--samples is 255"), (["--sizes", "6,5"], "--size is 5")):
+            with self.assertRaisesRegex(Failure, names):
+                call(worth, "--program", PROGRAM, "--json", file, *problem, *more)
 
     def test_stopped_run_is_continued(self):
         options = {

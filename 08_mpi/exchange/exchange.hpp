@@ -60,6 +60,8 @@ struct ChosenTransport {
 /// same InvalidInput on all ranks.
 ChosenTransport choose_transport(std::optional<spin_glass::Transport> wish, int device);
 std::unique_ptr<Exchange> make_exchange(spin_glass::Transport transport, const Planes& planes);
+/// "2 ranks, transport peer: ..."
+std::string remark_of(spin_glass::Transport transport, const std::string& reason);
 
 /// A stream of work on the device; it also waits for, and is waited for by, the default stream.
 class Stream {

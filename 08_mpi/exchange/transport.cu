@@ -103,6 +103,11 @@ ChosenTransport choose_transport(std::optional<Transport> wish, int device) {
   return {Transport::staged, !slow.empty() ? slow : peer + "; " + nccl + "; " + mpi};
 }
 
+std::string remark_of(Transport transport, const std::string& reason) {
+  return std::to_string(ranks().size()) + (ranks().size() == 1 ? " rank" : " ranks") + ", transport " +
+         std::string(name(transport)) + ": " + reason;
+}
+
 std::unique_ptr<Exchange> make_exchange(Transport transport, const Planes& planes) {
   switch (transport) {
     case Transport::staged:

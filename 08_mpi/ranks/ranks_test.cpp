@@ -175,6 +175,48 @@ TEST_P(Slabs, HaveTheBitsOfOneLoopForEveryGeneratorWordAndTransport) {
   }
 }
 
+/// Words of 6, 8, ... sites, two words in a row, systems of one, two and four replicas, no matter how planes travel.
+TEST_P(Slabs, HaveTheBitsOfOneLoopInWordsOfSites) {
+  const std::vector<Transport> here = transports_here();
+  std::vector<std::int64_t> all = sizes();
+  all.push_back(at_least(36));
+  for (std::size_t turn = 0; turn < all.size(); ++turn) {
+    for (const std::int64_t replicas : {1, 2, 4}) {
+      Problem problem = problem_of(all[turn], all[turn] < 36 ? 3 : 1, replicas, Generator::philox_planes);
+      problem.samples_per_stream = 1;
+      expect_reference_bits(problem, {{.transport = here[(turn + static_cast<std::size_t>(replicas)) % here.size()]}});
+    }
+  }
+}
+
+TEST_P(Slabs, AreMeasuredAndGoOnInWordsOfSites) {
+  Problem problem = problem_of(at_least(10), 3, 4, Generator::philox_planes);
+  problem.samples_per_stream = 1;
+  const auto reference = reference::make_simulation(problem, {});
+  const auto one = make(problem), used = make(problem);
+  used->advance(4);
+  for (const std::int64_t more : {0, 3, 5}) {
+    reference->advance(more);
+    one->advance(more);
+    const State expected = reference->state();
+    EXPECT_TRUE(same(one->state(), expected));
+    for (const bool correlations : {false, true}) {
+      const auto found = dynamic_cast<const Observing&>(*one).observe(correlations);
+      ASSERT_TRUE(found && std::ssize(*found) == problem.samples);
+      for (std::int64_t sample = 0; sample < problem.samples; ++sample)
+        EXPECT_TRUE((*found)[sample] == observe(expected, sample, sample_couplings(problem, sample), correlations));
+    }
+    resume(*used, reference->half_sweeps(), expected, {});
+    EXPECT_TRUE(same(used->state(), expected));
+    const auto after = reference::make_simulation(problem, {});
+    after->advance(reference->half_sweeps() + 4);
+    used->advance(4);
+    EXPECT_TRUE(same(used->state(), after->state()));
+    used->restart();
+    used->advance(1);
+  }
+}
+
 /// One plane, a slab of one plane, has no bulk: its boundary plane is all that there is.
 TEST_P(Slabs, MayBeOnePlaneThin) {
   for (const Transport transport : transports_here()) {

@@ -588,8 +588,11 @@ TEST_P(EngineAgainstReference, AgreesForManySystemsOfWordsOfSites) {
     problem.replicas = replicas;
     problem.seed = (std::uint64_t{1} << 32) + 5;
     std::vector<Launch> launches = launches_for(problem);
-    for (const int threads : {32, 96, 128}) {
-      launches.push_back({.threads = threads, .kernel = Kernel::synchronous});
+    for (Launch launch : indexings_for(problem)) {
+      for (const int threads : {32, 96, 128}) {
+        launch.threads = threads;
+        launches.push_back(launch);
+      }
     }
     expect_reference_bits(problem, launches, few_);
   }
