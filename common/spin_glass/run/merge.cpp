@@ -60,7 +60,10 @@ void refuse_foreign(const std::vector<Sums>& jobs) {
       };
       if (given(other) != std::string(given(one))) refuse(option, given(other), given(one));
     }
-    if (other.end().bins != one.end().bins) throw InvalidInput(other.path() + ": not as many bins as " + one.path());
+    const bool times = !one.run().problem.ladder && other.end().times != one.end().times;
+    if (times || other.end().bins != one.end().bins) {
+      throw InvalidInput(other.path() + ": not measured when " + one.path() + " was");
+    }
   }
 }
 
@@ -105,8 +108,7 @@ Run run_of_all(const std::vector<Sums>& jobs, const Options& given) {
     if (part.spins != run.spins) run.spins = "";  // each its own
     const std::uint64_t of_part = std::stoull(part.couplings_hash, nullptr, 16);
     hash = StateHash::joined(hash, of_part, 3 * part.problem.samples * sites(problem));
-    const bool rows = job.end().times > 0;
-    if (given.outputs.rows && !rows) {
+    if (given.outputs.rows && job.end().times == 0) {
       throw InvalidInput("--output " + *given.outputs.rows + ": " + job.path() +
                          " has no rows, for its run had no --output");
     }
@@ -137,6 +139,7 @@ Json header_of_all(const std::vector<Sums>& jobs, const Run& run) {
 
 /// What was measured at all times, in all samples: to the files, and to the result.
 void merge_times(std::vector<Sums>& jobs, const Run& run, RunFiles& files, Result& result) {
+  if (run.problem.ladder && !run.outputs.rows) return;
   for (std::int64_t i = 0; i < jobs.front().end().times; ++i) {
     Averager averager(run.problem);
     std::int64_t sample = 0, sweep = -1;

@@ -71,9 +71,11 @@ Sums::Sums(const std::string& path) : file_(path, kind) {
     file_.read(&end_, sizeof end_);
   }
   const std::int64_t numbers = room / 8, of_bin = static_cast<std::int64_t>(LadderBins::numbers_of(run_.problem));
-  const bool fits = room >= 0 && end_.times >= 0 && end_.bins >= 0 && end_.times <= numbers && end_.bins <= numbers &&
-                    end_.times <= numbers / of_time() && end_.bins <= numbers / of_bin &&
-                    end_.times * of_time() + end_.bins * of_bin == numbers && room % 8 == 0;
+  const std::int64_t of_sample = numbers_of_sample(run_.problem, run_.keeps_correlations());
+  const bool times_fit = end_.times == 0 || (end_.times > 0 && of_sample <= numbers / run_.problem.samples &&
+                                             end_.times <= numbers / of_time());  // then no product is an overflow
+  const bool fits = room >= 0 && room % 8 == 0 && times_fit && end_.bins >= 0 && end_.bins <= numbers / of_bin &&
+                    (end_.times > 0 ? end_.times * of_time() : 0) + end_.bins * of_bin == numbers;
   if (!fits) file_.refuse("not a file of sums of spin_glass: its length cannot be right");
   file_.close();  // there may be more of them than a program may have open
 }
