@@ -39,7 +39,7 @@ struct MinstdStream {
   static constexpr int words = 1;
   std::minstd_rand0 engine;
   MinstdStream(const Problem& problem, std::int64_t group, std::int64_t site)
-      : engine(static_cast<std::uint32_t>(1 + stream_seed(problem.seed, group, site) % 0x7ffffffe)) {}
+      : engine(static_cast<std::uint32_t>(1 + stream_seed(origin(problem), group, site) % 0x7ffffffe)) {}
   std::uint32_t draw(std::int64_t) { return static_cast<std::uint32_t>(engine()) - 1; }  // 0 .. 2^31 - 3
   std::array<std::uint32_t, 1> history() const {
     std::minstd_rand0 copy = engine;  // an engine shows its state only as text, but its next number is 16807 times that
@@ -53,7 +53,7 @@ struct Mt19937Stream {
   static constexpr int words = 624;
   std::mt19937 engine;
   Mt19937Stream(const Problem& problem, std::int64_t group, std::int64_t site)
-      : engine(static_cast<std::uint32_t>(stream_seed(problem.seed, group, site))) {}
+      : engine(static_cast<std::uint32_t>(stream_seed(origin(problem), group, site))) {}
   std::uint32_t draw(std::int64_t) { return static_cast<std::uint32_t>(engine()); }
   std::vector<std::uint32_t> history() const { return history_of(engine); }
   void set_history(const std::vector<std::uint32_t>& state) { engine = with_history(state); }
@@ -63,7 +63,7 @@ struct ParisiRapuanoStream {
   static constexpr int words = 61;
   ParisiRapuano engine;
   ParisiRapuanoStream(const Problem& problem, std::int64_t group, std::int64_t site)
-      : engine(ParisiRapuano::seeded(stream_seed(problem.seed, group, site))) {}
+      : engine(ParisiRapuano::seeded(stream_seed(origin(problem), group, site))) {}
   std::uint32_t draw(std::int64_t) { return engine(); }
   const std::deque<std::uint32_t>& history() const { return engine.history(); }
   void set_history(const std::vector<std::uint32_t>& state) {
@@ -76,7 +76,9 @@ struct PhiloxStream {  // no state: key = seed, counter = (site, group, n / 4, 0
   std::uint64_t seed;
   std::uint32_t group, site;
   PhiloxStream(const Problem& problem, std::int64_t group_, std::int64_t site_)
-      : seed(problem.seed), group(static_cast<std::uint32_t>(group_)), site(static_cast<std::uint32_t>(site_)) {}
+      : seed(problem.seed),
+        group(static_cast<std::uint32_t>(origin(problem).group + group_)),
+        site(static_cast<std::uint32_t>(site_)) {}
   std::uint32_t draw(std::int64_t n) const {
     const std::array key{static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32)};
     return philox4x32_10({site, group, static_cast<std::uint32_t>(n / 4), 0}, key)[n % 4];
@@ -91,7 +93,7 @@ struct PhiloxPlanesStream {  // no state; a group is a sample
   PlanePlace place;
   std::int64_t replicas;
   PhiloxPlanesStream(const Problem& problem, std::int64_t group, std::int64_t site)
-      : draws{problem.seed, static_cast<std::uint32_t>(group)},
+      : draws{problem.seed, static_cast<std::uint32_t>(problem.first_sample + group)},
         place(plane_place(problem.size, site)),
         replicas(problem.replicas) {}
   std::uint32_t draw(std::int64_t n) const {
@@ -263,7 +265,7 @@ class SpinGlass : public Simulation, public Resumable {
           const std::int64_t colder = sample * problem_.replicas + copy * n + t, warmer = colder + 1;
           const std::int64_t colder_energy = energy(problem_.size, spins_[colder], couplings_[sample]);
           const std::int64_t warmer_energy = energy(problem_.size, spins_[warmer], couplings_[sample]);
-          const std::uint64_t draw = exchange_draw(problem_.seed, colder, e);
+          const std::uint64_t draw = exchange_draw(origin(problem_), problem_.replicas, colder, e);
           if (!table.accepts(static_cast<int>(t), colder_energy, warmer_energy, draw)) continue;
           std::swap(spins_[colder], spins_[warmer]);
           std::swap(walkers_[colder], walkers_[warmer]);

@@ -117,7 +117,7 @@ class PrngSimulation : public DeviceSimulation<Layout, Prng> {
     for (int d = 0; d < directions; ++d) couplings.along[d] = {words_of(this->couplings_[red][d])};
     const std::int64_t n = this->draws_done();
     const int replicas = static_cast<int>(problem.replicas);
-    const StreamTable draws{this->states(colour), problem.seed, problem.samples_per_stream, n,
+    const StreamTable draws{this->states(colour), origin(problem), problem.samples_per_stream, n,
                             slot_of<Prng>(n),     replicas};
     update<Prng, colour, Linear><<<Linear::grid(words_, *this->launch_.threads, problem.samples),
                                    Linear::block(words_, *this->launch_.threads)>>>(

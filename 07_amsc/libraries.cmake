@@ -5,8 +5,10 @@ psflip_add_kernel_headers(multispin_kernels ${CMAKE_CURRENT_LIST_DIR}/multispin_
                           ${CMAKE_CURRENT_LIST_DIR}/kernels/cluster_simulation.cuh ${CMAKE_CURRENT_LIST_DIR}/kernels/wide.cuh)
 target_link_libraries(multispin_kernels INTERFACE spin_glass_kernels)
 psflip_add_kernel_headers(system_kernels ${CMAKE_CURRENT_LIST_DIR}/synchronous/system_simulation.cuh
-                          ${CMAKE_CURRENT_LIST_DIR}/synchronous/count.cuh)
+                          ${CMAKE_CURRENT_LIST_DIR}/synchronous/count.cuh
+                          ${CMAKE_CURRENT_LIST_DIR}/synchronous/word_update.cuh)
 target_link_libraries(system_kernels INTERFACE spin_glass_kernels)
+psflip_add_kernels(systems SOURCES ${CMAKE_CURRENT_LIST_DIR}/synchronous/system_simulation.cu LINK system_kernels)
 
 # Observables on the device.
 psflip_add_kernel_headers(observe_kernels ${CMAKE_CURRENT_LIST_DIR}/observe/observe.cuh

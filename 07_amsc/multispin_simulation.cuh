@@ -76,7 +76,7 @@ class MultispinSimulation : public DeviceSimulation<Layout, Prng, Packing>, publ
   /// Where the streams of a colour stand before its next half-sweep. What is a sample in stage 06 is a word here.
   StreamTable draws(Colour colour) {
     const std::int64_t n = this->draws_done();
-    return {this->states(colour), this->problem_.seed, this->packing_.words_per_group(), n, slot_of<Prng>(n)};
+    return {this->states(colour), origin(this->problem_), this->packing_.words_per_group(), n, slot_of<Prng>(n)};
   }
 };
 

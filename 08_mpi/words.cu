@@ -10,6 +10,7 @@
 
 #include "07_amsc/synchronous/dice.hpp"
 #include "07_amsc/synchronous/system_simulation.cuh"
+#include "07_amsc/synchronous/word_update.cuh"
 #include "08_mpi/engine.hpp"
 #include "08_mpi/exchange/exchange.hpp"
 #include "08_mpi/timeline.hpp"
@@ -44,7 +45,6 @@ __global__ void __launch_bounds__(512) update_words(const __grid_constant__ Half
   const int i = in_plane + layout.row * layout.size * (half.first + static_cast<int>(blockIdx.y));
   const Place place = layout.place(i);
   const Neighbours neighbours = layout.neighbours(half.colour, place);
-  const auto turn = [&](std::uint32_t word, int by) { return word >> by | word << (words.bits - by); };
 
   for (std::int64_t system = blockIdx.z; system < systems.count(); system += gridDim.z) {
     const std::int64_t sample = system / systems.parts(), lattice = system * words.count();
@@ -60,18 +60,8 @@ __global__ void __launch_bounds__(512) update_words(const __grid_constant__ Half
       bonds[d] = half.bonds[systems.bonds(sample, i) + d * Systems::step];
       around[d] = reinterpret_cast<const Words<together>*>(half.others)[lattice + neighbours.to[d]];
     }
-#pragma unroll
-    for (int r = 0; r < together; ++r) {
-      std::uint32_t of_replica[directions];
-#pragma unroll
-      for (int d = 0; d < directions; ++d) of_replica[d] = around[d].of[r];
-      // Beyond the end of a row is its other end, one bit further.
-      if (place.x == layout.row - 1) of_replica[plus_x] = turn(of_replica[plus_x], 1);
-      if (place.x == 0) of_replica[minus_x] = turn(of_replica[minus_x], words.bits - 1);
-      const amsc::HelpOfBits help{accepted[0][r], accepted[1][r], accepted[2][r]};
-      spins.of[r] = amsc::updated(spins.of[r], of_replica, bonds, help) & words.all();
-    }
-    reinterpret_cast<Words<together>*>(half.own)[lattice + i] = spins;
+    const InRow in_row{place.x == 0, place.x == layout.row - 1, words.bits, words.all()};
+    reinterpret_cast<Words<together>*>(half.own)[lattice + i] = updated<false>(spins, around, bonds, accepted, in_row);
   }
 }
 
@@ -86,7 +76,7 @@ class WordsSimulation : public SystemSimulation, public Ranked {
   WordsSimulation(const Problem& problem, const Launch& launch, const Slab& slab)
       : SystemSimulation(problem, launch),
         slab_(slab),
-        dice_(problem.seed, thresholds(problem.beta, problem.generator)) {}
+        dice_(origin(problem), thresholds(problem.beta, problem.generator)) {}
 
   void connect(Transport transport, const std::string& reason) override {
     launch_.transport = transport;

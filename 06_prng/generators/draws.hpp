@@ -5,6 +5,7 @@
 
 #include "06_prng/generators/generator.hpp"
 #include "gpu/check.hpp"
+#include "random/streams.hpp"
 #include "spin_glass/model/geometry.hpp"
 
 namespace psflip::PSFLIP_PLATFORM {
@@ -12,7 +13,7 @@ namespace psflip::PSFLIP_PLATFORM {
 /// The streams that all threads use, and where they stand.
 struct StreamTable {
   States states;
-  std::uint64_t seed;
+  Origin origin;
   std::int64_t samples_per_stream;
   std::int64_t n;  ///< number of the next draw
   int slot;        ///< n mod the generator's words
@@ -31,9 +32,9 @@ template <int s, class Layout>
 __device__ prng::Position<s> position_of(const StreamTable& draws, const Layout& layout, int size,
                                          spin_glass::Colour colour, spin_glass::Place place, std::int64_t sample,
                                          std::int64_t id) {
-  prng::Position<s> position{
-      id, draws.n, draws.slot,    draws.seed, static_cast<std::uint32_t>(sample / draws.samples_per_stream),
-      {}, size,    draws.replicas};
+  const std::int64_t group = draws.origin.group + sample / draws.samples_per_stream;
+  prng::Position<s> position{id, draws.n, draws.slot,    draws.origin.seed, static_cast<std::uint32_t>(group),
+                             {}, size,    draws.replicas};
   for (int k = 0; k < s; ++k)
     position.site[k] =
         static_cast<std::uint32_t>(spin_glass::number(layout.site(colour, {place.x * s + k, place.y, place.z}), size));

@@ -18,7 +18,7 @@ struct Sweeps {
   std::int64_t words;
   Words32 arrays;
   States streams[2];  ///< [colour]
-  std::uint64_t seed;
+  Origin origin;
   std::int64_t words_per_group;
   ReplicaThresholds thresholds;
   int replicas;        ///< of a word, of which a system's draws serve some
@@ -79,7 +79,7 @@ __device__ auto stream_for_site(const Sweeps& sweeps, const System<replicas, int
   const Colour colour = Colour(h % 2);
   const std::int64_t n = h / 2 * sweeps.replicas + system.first_drawn();
   const int slot = slot_of<Prng>(n);
-  const StreamTable streams{colour == spin_glass::red ? sweeps.streams[0] : sweeps.streams[1], sweeps.seed,
+  const StreamTable streams{colour == spin_glass::red ? sweeps.streams[0] : sweeps.streams[1], sweeps.origin,
                             sweeps.words_per_group, n, slot};
   const int size = sweeps.layout.size;
   const std::int64_t i = place.x + size * (place.y + std::int64_t{size} * place.z);
@@ -110,7 +110,7 @@ class ClusterSimulation : public MultispinSimulation<Prng> {
             packing.words(),
             this->words(),
             {this->states(spin_glass::red), this->states(spin_glass::blue)},
-            this->problem_.seed,
+            origin(this->problem_),
             packing.words_per_group(),
             this->thresholds_,
             packing.replicas,

@@ -10,11 +10,14 @@ last["temperature"], last["xi_l"]
 run.agreement("q2")                      # how far the last three bins are apart, in errors
 psflip.crossing(psflip.read("L8.csv").last(), psflip.read("L10.csv").last(), "xi_l")
 psflip.plot({8: run}, "xi_l", "xi.svg")
+spins, header = psflip.read_spins("run.spins")     # --write-spins: int8, [sample, replica, z, y, x]
+psflip.write_spins("new.spins", spins)             # for --spins
 """
 
 import csv
 import json
 import math
+import struct
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -90,6 +93,43 @@ def read(path):
     except (KeyError, IndexError, TypeError, ValueError) as error:
         raise ValueError(f"{path}: no table of spin_glass ({error})") from None
     return Run(header, {name: columns[:, i] for i, name in enumerate(names)})
+
+
+SPINS = struct.Struct("<8sIIQ")  # name, version, 0, bytes of the description; spins_file.hpp has the format
+
+
+def read_spins(path):
+    """The spins of a file of --write-spins, +1 and -1, as [sample, replica, z, y, x], and what the file says of them;
+    the first is number header["problem"]["first_sample"]. ValueError if it is none. The checksum is not looked at."""
+    data = Path(path).read_bytes()
+    try:
+        name, version, _, length = SPINS.unpack_from(data)
+        if (name, version) != (b"psFlipSp", 1):
+            raise ValueError("another name or version")
+        header = json.loads(data[SPINS.size : SPINS.size + length])
+        problem = header["problem"]
+        shape = (problem["samples"], problem["replicas"], *[problem["size"]] * 3)
+        bits = np.frombuffer(data[SPINS.size + length : -8], np.uint8)
+        spins = np.unpackbits(bits, bitorder="little").reshape(shape).astype(np.int8) * 2 - 1
+    except (struct.error, KeyError, TypeError, ValueError) as error:
+        raise ValueError(f"{path}: no spins of spin_glass ({error})") from None
+    return spins, header
+
+
+def write_spins(path, spins, first_sample=0):
+    """Writes spins, [sample, replica, z, y, x], for --spins. The checksum is a loop over bytes, which takes time."""
+    spins = np.asarray(spins)
+    samples, replicas, size = spins.shape[:3]
+    if spins.shape[2:] != (size,) * 3 or size % 2 or not np.isin(spins, (-1, 1)).all():
+        raise ValueError("spins are +1 and -1, as [sample, replica, z, y, x] with three times the same even size")
+    problem = {"size": size, "samples": samples, "first_sample": first_sample, "replicas": replicas}
+    text = json.dumps({"problem": problem}).encode()
+    data = SPINS.pack(b"psFlipSp", 1, 0, len(text)) + text
+    data += np.packbits(spins.ravel() > 0, bitorder="little").tobytes()
+    checksum = 0xCBF29CE484222325  # FNV-1a
+    for byte in data:
+        checksum = (checksum ^ byte) * 0x100000001B3 & (1 << 64) - 1
+    Path(path).write_bytes(data + checksum.to_bytes(8, "little"))
 
 
 def crossing(small, large, quantity, against="temperature", draws=1000):

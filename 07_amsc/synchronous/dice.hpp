@@ -21,11 +21,13 @@ inline constexpr int costs = 3;  ///< 4, 8 and 12
 /// What is the same for all draws of a run.
 struct Dice {
   prng::PhiloxKeys<10> keys;
+  std::uint32_t first_sample;
   std::uint32_t top[costs][planes];  ///< the thresholds' bits from the top, each as a word of 32 of them
   std::uint32_t rest[costs];         ///< and what follows them
   int costs_with_top;                ///< how many of the thresholds are not too small for the planes: 0 to 3
 
-  Dice(std::uint64_t seed, const spin_glass::Thresholds& thresholds) : keys(seed), costs_with_top(0) {
+  Dice(const Origin& origin, const spin_glass::Thresholds& thresholds)
+      : keys(origin.seed), first_sample(static_cast<std::uint32_t>(origin.sample)), costs_with_top(0) {
     for (int cost = 0; cost < costs; ++cost) {
       const std::uint32_t threshold = thresholds.of[costs - 1 - cost];
       for (int plane = 0; plane < planes; ++plane) top[cost][plane] = 0u - (threshold >> (31 - plane) & 1);
@@ -45,14 +47,15 @@ struct Throw {
 template <int tops, int replicas>
 __device__ void throw_dice(const Dice& dice, const Throw& which, std::uint32_t sites,
                            std::uint32_t (&accepted)[costs][replicas]) {
+  const std::uint32_t sample = 32 * (dice.first_sample + which.sample);
   const auto hash = [&](std::uint32_t replica, std::uint32_t n) {
     return prng::philox4x32({{which.word, replica, which.sweep, n}}, dice.keys);
   };
   std::uint32_t undecided[replicas], left = 0;
 #pragma unroll
   for (int r = 0; r < replicas; ++r) {
-    const prng::Quadruple first = hash(which.replica + r, 32 * which.sample);
-    const prng::Quadruple second = hash(which.replica + r, 32 * which.sample + 1);
+    const prng::Quadruple first = hash(which.replica + r, sample);
+    const prng::Quadruple second = hash(which.replica + r, sample + 1);
     const std::uint32_t plane[planes] = {first.of[0],  first.of[1],  first.of[2],  first.of[3],
                                          second.of[0], second.of[1], second.of[2], second.of[3]};
     std::uint32_t some = 0;
@@ -72,7 +75,7 @@ __device__ void throw_dice(const Dice& dice, const Throw& which, std::uint32_t s
   }
   // Number k is for the k-th undecided site of each word. Every replica has its own quarter of it.
   for (std::uint32_t k = 0; left != 0; ++k) {
-    const prng::Quadruple numbers = hash(which.replica / 4, 0x80000000 + 32 * which.sample + k);
+    const prng::Quadruple numbers = hash(which.replica / 4, 0x80000000 + sample + k);
     left = 0;
 #pragma unroll
     for (int r = 0; r < replicas; ++r) {

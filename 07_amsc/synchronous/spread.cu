@@ -257,7 +257,7 @@ class SpreadSimulation : public SystemSimulation {
  public:
   SpreadSimulation(const Problem& problem, const Launch& launch)
       : SystemSimulation(problem, launch),
-        dice_(problem.seed, thresholds(problem.beta, problem.generator)),
+        dice_(origin(problem), thresholds(problem.beta, problem.generator)),
         letters_(4 * static_cast<std::size_t>(systems_.all_spins())) {
     CHECK_CUDA(cudaMemset(letters_.data(), 0, letters_.bytes()));
   }

@@ -101,7 +101,7 @@ class SynchronousSimulation : public SystemSimulation {
  public:
   SynchronousSimulation(const Problem& problem, const Launch& launch)
       : SystemSimulation(problem, launch),
-        dice_(problem.seed, thresholds(problem.beta, problem.generator)),
+        dice_(origin(problem), thresholds(problem.beta, problem.generator)),
         first_sweep_(1) {
     int clusters = 0;  // came with early launches, in compute capability 9.0
     CHECK_CUDA(cudaDeviceGetAttribute(&clusters, cudaDevAttrClusterLaunch, launch.device));

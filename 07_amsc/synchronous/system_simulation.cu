@@ -35,10 +35,10 @@ __device__ void for_each_word(const Systems& systems, Colour colour, std::int64_
   });
 }
 
-__global__ void start_words(std::uint32_t* spins, Systems systems, Colour colour, std::uint64_t seed, bool random) {
+__global__ void start_words(std::uint32_t* spins, Systems systems, Colour colour, Origin origin, bool random) {
   for_each_word(systems, colour, 0, systems.samples * systems.replicas, spins,
                 [&](std::int64_t, std::int64_t sample, int replica, std::int64_t s) {
-                  return !random || spin_glass::starts_up(seed, sample, replica, s);
+                  return !random || spin_glass::starts_up(origin, sample, replica, s);
                 });
 }
 
@@ -69,7 +69,7 @@ __global__ void take_words(const std::uint32_t* spins, spin_glass::Spin* canonic
 
 /// The bonds of `count` samples from number `first` on: random ones, or those of one sample, given[3 s + d] = +-1.
 __global__ void make_bonds(std::uint32_t* bonds, Systems systems, Colour colour, std::int64_t first, std::int64_t count,
-                           std::uint64_t seed, std::uint64_t probability_units, const spin_glass::Coupling* given) {
+                           Origin origin, std::uint64_t probability_units, const spin_glass::Coupling* given) {
   const int words = systems.words.count(), size = systems.words.layout.size;
   for_each_element(count * words * spin_glass::directions, [&](std::int64_t number) {
     const int i = static_cast<int>(number % words), d = static_cast<int>(number / words % spin_glass::directions);
@@ -77,7 +77,7 @@ __global__ void make_bonds(std::uint32_t* bonds, Systems systems, Colour colour,
     bonds[systems.bonds(sample, i) + d * Systems::step] =
         gather_sites(systems.words, colour, i, [&](spin_glass::Site site) {
           const std::int64_t b = bond(site, Direction(d), size);
-          return given != nullptr ? given[b] < 0 : !spin_glass::is_ferromagnetic(seed, sample, b, probability_units);
+          return given != nullptr ? given[b] < 0 : !spin_glass::is_ferromagnetic(origin, sample, b, probability_units);
         });
   });
 }
@@ -124,7 +124,7 @@ void SystemSimulation::restart() {
   CHECK_CUDA(cudaSetDevice(launch_.device));
   for (const Colour colour : {spin_glass::red, spin_glass::blue})
     start_words<<<setup_blocks(systems_.all_spins()), setup_threads>>>(
-        spins_[colour].data(), systems_, colour, problem_.seed, problem_.start == spin_glass::Start::random);
+        spins_[colour].data(), systems_, colour, origin(problem_), problem_.start == spin_glass::Start::random);
   CHECK_CUDA(cudaGetLastError());
   CHECK_CUDA(cudaDeviceSynchronize());
   half_sweeps_done_ = 0;
@@ -188,7 +188,7 @@ double SystemSimulation::bytes_per_flip() const {
 void SystemSimulation::make_bonds(Colour colour, const spin_glass::Problem& problem) {
   const auto make = [&](std::int64_t first, std::int64_t count, const spin_glass::Coupling* given) {
     PSFLIP_PLATFORM::make_bonds<<<setup_blocks(count * systems_.bonds_of_sample()), setup_threads>>>(
-        bonds_[colour].data(), systems_, colour, first, count, problem.seed,
+        bonds_[colour].data(), systems_, colour, first, count, origin(problem),
         spin_glass::units_of_probability(problem.ferromagnetic_fraction), given);
     CHECK_CUDA(cudaGetLastError());
   };

@@ -93,6 +93,7 @@ void share(Where& where, Problem& problem, Launch& launch) {
   ranks().broadcast(problem.samples_per_stream);
   ranks().broadcast(problem.generator);
   ranks().broadcast(problem.seed);
+  ranks().broadcast(problem.first_sample);
   ranks().broadcast(problem.start);
   ranks().broadcast(problem.ferromagnetic_fraction);
   ranks().broadcast(problem.ladder.exchange_every);

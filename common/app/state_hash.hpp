@@ -11,7 +11,9 @@ namespace psflip {
 /// FNV-1a with 64 bits over bytes: changing any one byte changes it.
 class Checksum {
  public:
-  void add(unsigned char byte) { value_ = (value_ ^ byte) * 0x100000001b3; }
+  static constexpr std::uint64_t factor = 0x100000001b3;
+
+  void add(unsigned char byte) { value_ = (value_ ^ byte) * factor; }
   void add(const void* data, std::size_t bytes) {
     const auto* const byte = static_cast<const unsigned char*>(data);
     for (std::size_t i = 0; i < bytes; ++i) add(byte[i]);
@@ -30,6 +32,10 @@ class StateHash {
     for (const std::int8_t spin : spins) add(spin > 0);
   }
   std::uint64_t value() const { return sum_.value(); }
+
+  /// The hash of what has one and then of what has the other, so many spins: FNV-1a of bytes that are 0 or 1 is a map
+  /// h -> a h + b or a h - b, by the lowest bit of h.
+  static std::uint64_t joined(std::uint64_t one, std::uint64_t other, std::int64_t spins_of_other);
 
  private:
   Checksum sum_;

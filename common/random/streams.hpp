@@ -46,4 +46,14 @@ PSFLIP_HOST_DEVICE constexpr std::uint64_t stream_seed(std::uint64_t seed, std::
   return hash(seed, Purpose::dynamics, group, site);
 }
 
+/// A seed, and which of its samples a run has: from `sample` on, the first of `group`. A run numbers its own from 0,
+/// and whatever it hashes has the numbers that they have among all.
+struct Origin {
+  std::uint64_t seed;
+  std::int64_t sample, group;
+};
+PSFLIP_HOST_DEVICE constexpr std::uint64_t stream_seed(const Origin& origin, std::int64_t group, std::int64_t site) {
+  return stream_seed(origin.seed, static_cast<std::uint64_t>(origin.group + group), static_cast<std::uint64_t>(site));
+}
+
 }  // namespace psflip

@@ -26,7 +26,7 @@ struct Pass {
   int parts;  ///< blocks that share the replicas of a word
   int replicas;
   std::int64_t words_per_group;
-  std::uint64_t seed;
+  Origin origin;
   std::int64_t sweep;  ///< number of the first
   spin_glass::ReplicaThresholds thresholds;
   const void* before[2];  ///< the spins of a colour, [word][bundle][element]; in the gauge
@@ -119,7 +119,7 @@ class March {
     const int chunk = next(pass.cut.chunks);
     part_ = next(pass.parts);
     word_ = block;
-    group_ = static_cast<std::uint32_t>(word_ / pass.words_per_group);
+    group_ = static_cast<std::uint32_t>(pass.origin.group + word_ / pass.words_per_group);
     begin_ = planes * chunk / pass.cut.chunks;
     end_ = planes * (chunk + 1) / pass.cut.chunks;
     const amsc::Extent extent{min(amsc::Tile::columns, size - tile_x), min(pass.cut.rows, size - tile_y)};
@@ -196,7 +196,7 @@ class March {
     constexpr int age = 1 + (s + 1) / 2;
     const std::int64_t n = (pass_.sweep + s / 2) * pass_.replicas + part_ * replicas;
     typename Prng::template Streams<1> stream(
-        {}, {0, n, 0, pass_.seed, group_, {s % 2 == 0 ? red_site_[age] : blue_site_[age]}});
+        {}, {0, n, 0, pass_.origin.seed, group_, {s % 2 == 0 ? red_site_[age] : blue_site_[age]}});
     draw(stream, draws_);
   }
 

@@ -111,7 +111,7 @@ class OverlappedSimulation : public WidePlanes<Prng, units> {
                     parts(),
                     packing.replicas,
                     packing.words_per_group(),
-                    this->problem_.seed,
+                    origin(this->problem_),
                     this->half_sweeps_done_ / 2,
                     this->thresholds_,
                     {this->spins_[red].data(), this->spins_[blue].data()},

@@ -22,23 +22,10 @@
 namespace psflip::spin_glass {
 namespace {
 
-static_assert(std::endian::native == std::endian::little, "the file's numbers are written as they are in memory");
-
 using Json = nlohmann::ordered_json;
 
-constexpr std::array<char, 8> magic{'p', 's', 'F', 'l', 'i', 'p', '3', 'D'};
-constexpr std::uint32_t version = 1;
+constexpr KindOfFile kind{"psFlip3D", "checkpoint"};
 constexpr double none = std::numeric_limits<double>::quiet_NaN();
-
-struct Preamble {
-  std::array<char, 8> magic;
-  std::uint32_t version;
-  std::uint32_t zero;
-  std::uint64_t description_bytes;
-};
-static_assert(sizeof(Preamble) == 24);
-
-constexpr std::int64_t spins_at_once = 1 << 20;
 
 std::int64_t spins_of(const Problem& problem) { return problem.samples * problem.replicas * sites(problem); }
 
@@ -119,17 +106,6 @@ AveragesAt averages_of(std::span<const double> row, std::int64_t sweep) {
   return at;
 }
 
-/// The text of a description. None is nested deeply or has many names, for which the library would take much of the
-/// stack and of the time.
-Json parsed(const std::string& text) {
-  int names = 0;
-  return Json::parse(text, [&](int depth, Json::parse_event_t event, const Json&) {
-    names += event == Json::parse_event_t::key ? 1 : 0;
-    if (depth > 5 || names > 1000) throw InvalidInput("its description is too large");
-    return true;
-  });
-}
-
 /// Throws InvalidInput if no run can have saved this, the averages aside.
 void check(const Saved& saved) {
   const Run& run = saved.run;
@@ -152,7 +128,7 @@ void check(const Saved& saved) {
       run.couplings_hash.size() == 16 && run.couplings_hash.find_first_not_of("0123456789abcdef") == std::string::npos,
       "the couplings' hash");
   expect(saved.result.seconds >= 0, "the number of seconds");
-  expect(saved.rows.has_value() == run.outputs.rows.has_value(), "the number of rows");
+  expect(saved.rows.has_value() == run.keeps_rows(), "the number of rows");
 }
 
 Json description(Saved saved, const std::filesystem::path& folder, const Simulation& simulation) {
@@ -177,99 +153,44 @@ Json description(Saved saved, const std::filesystem::path& folder, const Simulat
 
 }  // namespace
 
-void write_checkpoint(OutputFile& file, const Saved& saved, const Simulation& simulation) {
-  Checksum checksum;
-  const auto put = [&](const void* data, std::size_t bytes) {
-    checksum.add(data, bytes);
-    if (std::fwrite(data, 1, bytes, file.stream()) != bytes) {
-      file.flush();  // throws
-    }
-  };
-  const std::string text = description(saved, folder_of(file.path()), simulation).dump();
-  const Preamble preamble{magic, version, 0, text.size()};
-  put(&preamble, sizeof preamble);
-  put(text.data(), text.size());
-  for (const AveragesAt& at : saved.result.averages) {
-    const std::vector<double> row = row_of(at);
-    put(row.data(), row.size() * sizeof(double));
-  }
-  for (const LadderAverages& of : saved.result.ladder.finished()) {
-    const std::vector<double> row = row_of(of);
-    put(row.data(), row.size() * sizeof(double));
-  }
-  put(saved.result.ladder.numbers().data(), saved.result.ladder.numbers().size_bytes());
-  std::vector<std::uint8_t> bits(spins_at_once / 8);
-  take_state(simulation, [&](std::span<const Spin> spins) {  // of some lattices, and each is a whole number of bytes
-    for (std::int64_t first = 0; first < std::ssize(spins); first += spins_at_once) {
-      const std::int64_t count = std::min(spins_at_once, std::ssize(spins) - first);
-      std::ranges::fill(bits, 0);
-      for (std::int64_t i = 0; i < count; ++i) {
-        bits[i / 8] |= static_cast<std::uint8_t>((spins[first + i] > 0) << i % 8);
-      }
-      put(bits.data(), count / 8);
-    }
+Json parsed_description(const std::string& text) {
+  int names = 0;
+  return Json::parse(text, [&](int depth, Json::parse_event_t event, const Json&) {
+    names += event == Json::parse_event_t::key ? 1 : 0;
+    if (depth > 5 || names > 1000) throw InvalidInput("its description is too large");
+    return true;
   });
-  const Exchanges exchanges = simulation.exchanges();
-  for (const auto* numbers : {&exchanges.accepted, &exchanges.walkers}) {
-    put(numbers->data(), numbers->size() * sizeof(std::uint32_t));
-  }
-  dynamic_cast<const Resumable&>(simulation).save_streams([&](std::span<const std::uint32_t> words) {
-    put(words.data(), words.size_bytes());
-  });
-  const std::uint64_t sum = checksum.value();
-  put(&sum, sizeof sum);
-  file.flush();
 }
 
-Checkpoint::Checkpoint(std::string path) : path_(std::move(path)) {
-  std::error_code error;
-  const auto status = std::filesystem::status(path_, error);
-  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
-    refuse("a checkpoint is a regular file");
+void write_checkpoint(OutputFile& file, const Saved& saved, const Simulation& simulation) {
+  const std::string text = description(saved, folder_of(file.path()), simulation).dump();
+  DescribedOutput to(file, kind, text);
+  for (const AveragesAt& at : saved.result.averages) {
+    to.put(std::span<const double>(row_of(at)));
   }
-  file_.reset(std::fopen(path_.c_str(), "rb"));
-  if (!file_) {
-    refuse(std::string("cannot be opened: ") + std::strerror(errno));
+  const LadderBins& ladder = saved.result.ladder;
+  for (const LadderAverages& of : ladder.finished()) {
+    to.put(std::span<const double>(row_of(of)));
   }
-  Preamble preamble{};
-  if (std::fread(&preamble, 1, sizeof preamble, file_.get()) < sizeof preamble || preamble.magic != magic) {
-    refuse("not a checkpoint of spin_glass");
+  to.put(ladder.numbers());
+  for (const std::vector<double>& numbers : ladder.kept()) {
+    to.put(std::span(numbers));
   }
-  if (preamble.version != version) {
-    refuse("a checkpoint of version " + std::to_string(preamble.version) + "; this program has version " +
-           std::to_string(version));
+  to.put_spins(simulation);
+  const Exchanges exchanges = simulation.exchanges();
+  for (const auto* numbers : {&exchanges.accepted, &exchanges.walkers}) {
+    to.put(std::span(*numbers));
   }
+  dynamic_cast<const Resumable&>(simulation).save_streams([&](std::span<const std::uint32_t> words) { to.put(words); });
+  to.end();
+}
 
-  // Nothing is believed before all of it has been seen.
-  Checksum checksum;
-  std::uint64_t found = 0;
-  std::vector<char> part(1 << 16);
-  const auto length = static_cast<std::size_t>(std::filesystem::file_size(path_, error));
-  if (error) refuse("cannot be read: " + error.message());
-  if (length < sizeof preamble + sizeof found) {
-    refuse("damaged: it is too short");
-  }
-  std::rewind(file_.get());
-  for (std::size_t rest = length - sizeof found; rest > 0;) {
-    const std::size_t bytes = std::min(rest, part.size());
-    read(part.data(), bytes);
-    checksum.add(part.data(), bytes);
-    rest -= bytes;
-  }
-  read(&found, sizeof found);
-  if (found != checksum.value() || preamble.zero != 0 ||
-      preamble.description_bytes > length - sizeof preamble - sizeof found) {
-    refuse("damaged: the checksum is not that of its content");
-  }
-
-  std::fseek(file_.get(), sizeof preamble, SEEK_SET);
-  std::string text(preamble.description_bytes, '\0');
-  read(text.data(), text.size());
+Checkpoint::Checkpoint(std::string path) : file_(std::move(path), kind) {
   try {
-    const Json json = parsed(text);
+    const Json json = parsed_description(file_.description());
     const auto take = [&]<class T>(const char* name, T& value) { value = value_in<T>(json.at(name)).value(); };
     saved_ = saved_of(json.at("options"));
-    saved_.run.for_each_file_name([&](std::string& name) { name = name_here(name, folder_of(path_)); });
+    saved_.run.for_each_file_name([&](std::string& name) { name = name_here(name, folder_of(file_.path())); });
     take("stage", saved_.stage);
     take("platform", saved_.platform);
     take("couplings_hash", saved_.run.couplings_hash);
@@ -284,16 +205,16 @@ Checkpoint::Checkpoint(std::string path) : path_(std::move(path)) {
     check(saved_);
     const auto averages = value_in<std::int64_t>(json.at("averages")).value();
     if (saved_.run.problem.ladder)
-      read_ladder(averages, static_cast<std::int64_t>(length));
+      read_ladder(averages, file_.end() + 8);
     else
-      read_averages(averages, static_cast<std::int64_t>(length));
-    check_state(value_in<int>(json.at("stream_words")).value(), static_cast<std::int64_t>(length));
+      read_averages(averages, file_.end() + 8);
+    check_state(value_in<int>(json.at("stream_words")).value(), file_.end() + 8);
   } catch (const Json::exception&) {
-    refuse("not a checkpoint of spin_glass");
+    file_.refuse("not a checkpoint of spin_glass");
   } catch (const std::bad_optional_access&) {
-    refuse("not a checkpoint of spin_glass");
+    file_.refuse("not a checkpoint of spin_glass");
   } catch (const InvalidInput& wrong) {
-    refuse(std::string("not a checkpoint of spin_glass: ") + wrong.what());
+    file_.refuse(std::string("not a checkpoint of spin_glass: ") + wrong.what());
   }
 }
 
@@ -320,18 +241,22 @@ void Checkpoint::read_ladder(std::int64_t rows, std::int64_t length) {
   // As many numbers as there are bytes for; then nobody makes room for more.
   expect(problem.samples <= length / 8 && rows >= 0 && rows % n == 0 && rows <= 64 * n, "the number of averages");
   const auto numbers = LadderBins::numbers_of(problem);
-  const std::int64_t doubles = rows * static_cast<std::int64_t>(ladder_row_width) + static_cast<std::int64_t>(numbers);
-  expect(doubles <= (length - std::ftell(file_.get())) / 8, "the number of averages");
+  const std::int64_t kept_bins = saved_.run.outputs.sums ? rows / n : 0;
+  const std::int64_t doubles =
+      rows * static_cast<std::int64_t>(ladder_row_width) + (1 + kept_bins) * static_cast<std::int64_t>(numbers);
+  expect(doubles <= (length - file_.at()) / 8, "the number of averages");
   std::vector<LadderAverages> finished;
   std::vector<double> row(ladder_row_width), of_bin(numbers);
   for (std::int64_t i = 0; i < rows; ++i) {
-    read(row.data(), row.size() * sizeof(double));
+    file_.read(row.data(), row.size() * sizeof(double));
     finished.push_back(ladder_averages_of(row, n));
     expect(finished.back().t == i % n, "a bin of averages");
   }
-  read(of_bin.data(), of_bin.size() * sizeof(double));
-  saved_.result.ladder = LadderBins(problem);
-  saved_.result.ladder.resume(std::move(finished), std::move(of_bin));
+  file_.read(of_bin.data(), of_bin.size() * sizeof(double));
+  std::vector<std::vector<double>> kept(static_cast<std::size_t>(kept_bins), std::vector<double>(numbers));
+  for (std::vector<double>& one : kept) file_.read(one.data(), one.size() * sizeof(double));
+  saved_.result.ladder = LadderBins(problem, saved_.run.outputs.sums.has_value());
+  saved_.result.ladder.resume(std::move(finished), std::move(of_bin), std::move(kept));
   const Schedule schedule = schedule_of(saved_.run);
   expect(can_have_measured(schedule, saved_.result.ladder.measured(), saved_.sweeps, saved_.run.sweeps),
          "the number of averages");
@@ -342,14 +267,14 @@ void Checkpoint::read_averages(std::int64_t count, std::int64_t length) {
   const Schedule schedule = schedule_of(run);
   std::vector<double> row(row_width(run));
   const auto row_bytes = static_cast<std::int64_t>(row.size() * sizeof(double));
-  expect(count >= 0 && count <= (length - std::ftell(file_.get())) / row_bytes, "the number of averages");
+  expect(count >= 0 && count <= (length - file_.at()) / row_bytes, "the number of averages");
   // A run goes on from the last of its measuring times: they are all there, up to the last sweep. There, it may not
   // have measured yet.
   std::int64_t time = -1;
   for (; count > 0; --count) {
     expect(time < saved_.sweeps, "the number of averages");
     time = schedule.after(time);
-    read(row.data(), row.size() * sizeof(double));
+    file_.read(row.data(), row.size() * sizeof(double));
     saved_.result.averages.push_back(averages_of(row, time));
   }
   expect(can_have_measured(schedule, time, saved_.sweeps, run.sweeps), "the number of averages");
@@ -358,7 +283,7 @@ void Checkpoint::read_averages(std::int64_t count, std::int64_t length) {
 
 void Checkpoint::check_state(int words, std::int64_t length) {
   const Problem& problem = saved_.run.problem;
-  state_at_ = std::ftell(file_.get());
+  state_at_ = file_.at();
   expect(words == stream_words(problem.generator), "--generator");
   // As many lattices as there are bytes for; then no product is an overflow.
   expect(problem.samples * problem.replicas <= 8 * length / sites(problem), "the number of spins");
@@ -369,11 +294,11 @@ void Checkpoint::check_state(int words, std::int64_t length) {
   expect(energy >= -3 * spins && energy <= 3 * spins, "the energy");
   expect(magnetisation >= -spins && magnetisation <= spins, "the magnetisation");
   if (problem.generator != Generator::minstd) return;  // the words of others may be any
-  std::fseek(file_.get(), state_at_ + spins / 8 + exchanges, SEEK_SET);
+  file_.seek(state_at_ + spins / 8 + exchanges);
   std::vector<std::uint32_t> part(1 << 14);
   for (std::int64_t rest = streams; rest > 0; rest -= std::ssize(part)) {
     part.resize(std::min<std::size_t>(part.size(), static_cast<std::size_t>(rest)));
-    read(part.data(), part.size() * sizeof part[0]);
+    file_.read(part.data(), part.size() * sizeof part[0]);
     expect(std::ranges::all_of(part, [](std::uint32_t word) { return word >= 1 && word < Minstd::modulus; }),
            "the state of a random stream");
   }
@@ -381,34 +306,18 @@ void Checkpoint::check_state(int words, std::int64_t length) {
 
 void Checkpoint::restore(Simulation& simulation) {
   const Problem& problem = saved_.run.problem;
-  std::fseek(file_.get(), state_at_, SEEK_SET);
+  file_.seek(state_at_);
   State state{problem.size, problem.samples, problem.replicas, {}, temperatures(problem), {}};
-  state.spins.resize(spins_of(problem));
-  std::vector<std::uint8_t> bits(spins_at_once / 8);
-  for (std::int64_t first = 0; first < std::ssize(state.spins); first += spins_at_once) {
-    const std::int64_t count = std::min(spins_at_once, std::ssize(state.spins) - first);
-    read(bits.data(), count / 8);
-    for (std::int64_t i = 0; i < count; ++i) {
-      state.spins[first + i] = bits[i / 8] >> i % 8 & 1 ? 1 : -1;
-    }
-  }
+  state.spins = file_.read_spins(spins_of(problem));
   if (problem.ladder) {
     for (auto* numbers : {&state.exchanges.accepted, &state.exchanges.walkers}) {
       numbers->resize(static_cast<std::size_t>(problem.samples * problem.replicas));
-      read(numbers->data(), numbers->size() * sizeof(std::uint32_t));
+      file_.read(numbers->data(), numbers->size() * sizeof(std::uint32_t));
     }
   }
   dynamic_cast<Resumable&>(simulation).resume(2 * saved_.sweeps, state, [&](std::span<std::uint32_t> words) {
-    read(words.data(), words.size_bytes());
+    file_.read(words.data(), words.size_bytes());
   });
 }
-
-void Checkpoint::read(void* to, std::size_t bytes) {
-  if (std::fread(to, 1, bytes, file_.get()) != bytes) {
-    refuse("cannot be read, or is being changed");
-  }
-}
-
-void Checkpoint::refuse(const std::string& why) const { throw InvalidInput(path_ + ": " + why); }
 
 }  // namespace psflip::spin_glass

@@ -1,34 +1,28 @@
 /// A run that can be continued, as a file.
 ///
-/// Everything is little-endian:
-///   8 bytes    "psFlip3D"
-///   4 bytes    the version of all that follows, 1
-///   4 bytes    0
-///   8 bytes    n, the bytes of the description
-///   n bytes    the description: a JSON object (description.cpp). Names of files are relative to the checkpoint's
-///              folder, but absolute ones of files outside stay
+/// It is a described file (described_file.hpp), named "psFlip3D":
+///   the description: a JSON object (description.cpp). Names of files are relative to the checkpoint's folder, but
+///              absolute ones of files outside stay
 ///   doubles    the averages, a row for each measuring time: the sweep; value and error of every quantity;
 ///              if there are correlations, value and error of xi_12 and of C4(r), r = 0 .. L/2. NaN: there is none
 ///   doubles    with a ladder of temperatures: its finished bins, a row for each and temperature: first and last sweep,
 ///              measurements, number of the temperature, value and error of every quantity (ladder_names); then the
-///              numbers of the bin that is not finished (LadderBins)
+///              numbers of the bin that is not finished (LadderBins), and with --sums those of the finished ones
 ///   bits       the spins, in the order of State (state.hpp), 1 = up, the lowest bit of a byte first, then 0s
 ///   words      of 32 bits: with a ladder, the accepted exchanges and the walkers (Exchanges)
 ///   words      of 32 bits: the random streams, as save_streams() gives them (simulation.hpp)
-///   8 bytes    the Checksum (app/state_hash.hpp) of everything before
 /// Any stage can go on from it, on any device. Nothing is compressed: spins and streams are noise.
 #pragma once
 
 #include <cstdint>
-#include <cstdio>
 #include <filesystem>
-#include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 
 #include "app/files/file_names.hpp"
 #include "app/files/output_file.hpp"
+#include "spin_glass/checkpoint/described_file.hpp"
 #include "spin_glass/checkpoint/row_journal.hpp"
 #include "spin_glass/engine/simulation.hpp"
 #include "spin_glass/model/run.hpp"
@@ -54,6 +48,10 @@ nlohmann::ordered_json as_json(const Saved& saved);
 /// std::bad_optional_access or InvalidInput if they are none.
 Saved saved_of(const nlohmann::ordered_json& json);
 
+/// The text of a description. None is nested deeply or has many names, for which the library would take much of the
+/// stack and of the time. Throws nlohmann::json::exception or InvalidInput if it is none.
+nlohmann::ordered_json parsed_description(const std::string& text);
+
 /// Writes one. Does not commit.
 void write_checkpoint(OutputFile& file, const Saved& saved, const Simulation& simulation);
 
@@ -69,17 +67,14 @@ class Checkpoint {
   void restore(Simulation& simulation);
 
  private:
-  void read(void* to, std::size_t bytes);
   /// What follows the description: so many averages, then spins and streams of so many words, in a file of so many
   /// bytes. Throws InvalidInput if that cannot be.
   void read_averages(std::int64_t count, std::int64_t length);
   void check_state(int words, std::int64_t length);
   /// Bins of a ladder, finished rows first.
   void read_ladder(std::int64_t rows, std::int64_t length);
-  [[noreturn]] void refuse(const std::string& why) const;
 
-  std::string path_;
-  std::unique_ptr<std::FILE, int (*)(std::FILE*)> file_{nullptr, std::fclose};
+  DescribedInput file_;
   Saved saved_;
   std::int64_t state_at_ = 0;  ///< byte at which the spins begin
 };

@@ -1,29 +1,15 @@
 // Checkpoints, behind their checksum: what is read is a run that an engine can be put into, saved and read again.
-//
-// An input is a description, a zero byte, and what follows it in the file, up to the checksum; the rest is added here.
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "app/state_hash.hpp"
 #include "fuzz/target.hpp"
 #include "spin_glass/checkpoint/checkpoint.hpp"
+#include "spin_glass/checkpoint/described_fuzz.hpp"
 
 using namespace psflip;
 using namespace psflip::spin_glass;
 
 namespace {
-
-std::string in_memory(std::uint64_t value) { return {reinterpret_cast<const char*>(&value), sizeof value}; }
-
-std::string checkpoint_of(std::string_view input) {
-  const std::string_view description = input.substr(0, input.find('\0'));
-  input.remove_prefix(std::min(description.size() + 1, input.size()));
-  std::string bytes = "psFlip3D" + in_memory(1) + in_memory(description.size());  // the version, and 0
-  bytes.append(description).append(input);
-  Checksum checksum;
-  checksum.add(bytes.data(), bytes.size());
-  return bytes + in_memory(checksum.value());
-}
 
 /// The bytes of spins and streams, and the checksum.
 std::string end_of(const std::string& path, std::size_t bytes) {
@@ -48,7 +34,7 @@ bool same(const AveragesAt& one, const AveragesAt& other) {
 
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static fuzz::MemoryFile file;
-  file.set(checkpoint_of({reinterpret_cast<const char*>(data), size}));
+  file.set(fuzz::described("psFlip3D", {reinterpret_cast<const char*>(data), size}));
   auto checkpoint = fuzz::accepted(file, [](const std::string& path) { return Checkpoint(path); });
   if (!checkpoint) return 0;
   const Saved saved = checkpoint->saved();

@@ -42,13 +42,14 @@ void Checkpointer::set_interval(const std::string& every) {
 void Checkpointer::begin(Saved known, std::unique_ptr<RowJournal> journal, const Simulation& simulation) {
   saved_ = std::move(known);
   journal_ = std::move(journal);
-  const bool needs_journal = saved_.run.outputs.rows && !journal_;
+  const bool needs_journal = saved_.run.keeps_rows() && !journal_;
   if (needs_journal) {
     saved_.rows.emplace();  // nothing
   }
   save(simulation, saved_.result);
   if (needs_journal) {
-    journal_ = std::make_unique<RowJournal>(journal_path(path_), saved_.run.problem, RowJournal::Extent(), nullptr);
+    journal_ = std::make_unique<RowJournal>(journal_path(path_), saved_.run.problem, RowJournal::Extent(), nullptr,
+                                            saved_.run.keeps_correlations());
   }
   interruption_.emplace();
 }

@@ -1,5 +1,6 @@
 // What a checkpoint says in JSON, by the names of the program's options.
 #include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
 
 #include "app/invalid_input.hpp"
@@ -15,9 +16,10 @@ using Json = nlohmann::ordered_json;
 /// f gets each option's name and its field.
 template <class F, class SavedOrConst>
 void for_each_field(F f, SavedOrConst& saved) {
-  auto& [problem, temperature, sweeps, measure, coupling_files, hash, outputs] = saved.run;
+  auto& [problem, temperature, sweeps, measure, coupling_files, hash, spins, outputs] = saved.run;
   f("--size", problem.size);
   f("--samples", problem.samples);
+  f("--first-sample", problem.first_sample);
   f("--replicas", problem.replicas);
   f("--samples-per-stream", problem.samples_per_stream);
   f("--generator", problem.generator);
@@ -30,11 +32,14 @@ void for_each_field(F f, SavedOrConst& saved) {
   f("--beta", problem.beta);
   f("--ferromagnetic-fraction", problem.ferromagnetic_fraction);
   f("--couplings", coupling_files);
+  f("--spins", spins);
   f("--sweeps", sweeps);
   f("--write-couplings", outputs.couplings);
   f("--output", outputs.rows);
   f("--averages", outputs.averages);
   f("--correlations", outputs.correlations);
+  f("--sums", outputs.sums);
+  f("--write-spins", outputs.spins);
   f("--json", saved.json);
   f("--checkpoint-every", saved.checkpoint_every);
   f("--device", saved.device);
@@ -126,7 +131,9 @@ Json as_json(const Saved& saved) {
 Saved saved_of(const Json& json) {
   Saved saved;
   const auto is_newer = [](std::string_view option) {
-    return option == "--temperatures" || option == "--exchange-every";
+    constexpr std::array newer{"--temperatures", "--exchange-every", "--first-sample",
+                               "--spins",        "--sums",           "--write-spins"};
+    return std::ranges::count(newer, option) > 0;
   };
   const auto read = [&](const char* option, auto& field) {
     if (json.contains(option) || !is_newer(option)) read_value(json.at(option), field);  // a checkpoint may be older

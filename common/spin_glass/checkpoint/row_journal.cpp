@@ -10,10 +10,11 @@
 
 namespace psflip::spin_glass {
 
-RowJournal::RowJournal(std::string path, const Problem& problem, const Extent& extent, const Row& row)
-    : path_(std::move(path)) {
-  const std::int64_t samples = problem.samples, replicas = problem.replicas;
-  const std::int64_t per_sample = 2 * replicas + overlaps(problem), per_record = 1 + samples * per_sample;
+RowJournal::RowJournal(std::string path, const Problem& problem, const Extent& extent, const Row& row,
+                       bool correlations)
+    : path_(std::move(path)), correlations_(correlations) {
+  const std::int64_t samples = problem.samples;
+  const std::int64_t per_sample = numbers_of_sample(problem, correlations), per_record = 1 + samples * per_sample;
   if (extent.records == 0) {
     open("wb");
     return;
@@ -48,10 +49,7 @@ RowJournal::RowJournal(std::string path, const Problem& problem, const Extent& e
     const std::int64_t sweep = part[0];
     for (std::int64_t sample = 0; sample < samples; ++sample) {
       read(part.size());
-      const auto numbers = [&](std::int64_t first, std::int64_t count) {
-        return std::vector<std::int64_t>(part.begin() + first, part.begin() + first + count);
-      };
-      row(sweep, sample, {numbers(0, replicas), numbers(replicas, replicas), numbers(2 * replicas, overlaps(problem))});
+      row(sweep, sample, sample_of(problem, part));
     }
   }
   const std::int64_t bytes = records_ * per_record * static_cast<std::int64_t>(sizeof(std::int64_t));
@@ -65,11 +63,7 @@ void RowJournal::add(std::int64_t sweep, std::int64_t sample, const SampleObserv
     put(sweep);
     ++records_;
   }
-  for (const auto* numbers : {&observables.energies, &observables.magnetisations, &observables.overlaps}) {
-    for (const std::int64_t number : *numbers) {
-      put(number);
-    }
-  }
+  for_each_number(observables, correlations_, [&](std::int64_t number) { put(number); });
 }
 
 void RowJournal::flush() {

@@ -18,7 +18,8 @@ namespace psflip::spin_glass {
 /// again.
 ///
 /// The file: for each measuring time a record of 64-bit whole numbers, little-endian: the sweep; then for each sample
-/// the energies and magnetisations of its replicas and the overlaps of their pairs. What goes wrong is an InvalidInput.
+/// the energies and magnetisations of its replicas and the overlaps of their pairs, and for --sums with --correlations
+/// these. What goes wrong is an InvalidInput.
 class RowJournal {
  public:
   /// So many records, with this Checksum.
@@ -32,7 +33,7 @@ class RowJournal {
   /// The one of a checkpoint: calls `row` for every sample of the extent's records and cuts off what comes after them.
   /// Refuses, and does not touch, a file that does not begin with the extent; where that is nothing, there need be
   /// none, and one that is there is emptied.
-  RowJournal(std::string path, const Problem& problem, const Extent& extent, const Row& row);
+  RowJournal(std::string path, const Problem& problem, const Extent& extent, const Row& row, bool correlations = false);
 
   /// Samples come in their order, and those of a measuring time together.
   void add(std::int64_t sweep, std::int64_t sample, const SampleObservables& observables);
@@ -47,6 +48,7 @@ class RowJournal {
   [[noreturn]] void fail() const;
 
   std::string path_;
+  bool correlations_;
   std::unique_ptr<std::FILE, int (*)(std::FILE*)> file_{nullptr, std::fclose};
   std::int64_t records_ = 0;
   Checksum checksum_;

@@ -22,12 +22,12 @@ namespace psflip::PSFLIP_PLATFORM {
 /// Every stream at its beginning: number (word * copies + copy) * half + i. The words of a group have equal ones.
 template <class Prng, class Packing, class Layout>
 __global__ void seed_streams(States states, Packing packing, int copies, Layout layout, Colour colour, int size,
-                             std::uint64_t seed) {
+                             Origin origin) {
   for_each_element(states.count, [&](std::int64_t id) {
     const std::int64_t word = id / packing.half / copies, group = word / packing.words_per_group();
     const std::int64_t i = id % packing.half;
     const std::int64_t s = number(layout.site(colour, layout.place(static_cast<int>(i))), size);
-    Prng::seed(states, id, stream_seed(seed, group, s));
+    Prng::seed(states, id, stream_seed(origin, group, s));
   });
 }
 
@@ -80,7 +80,7 @@ class StreamSimulation : public Lattices<Layout, Packing> {
 
   void seed_streams(Colour colour) override {
     PSFLIP_PLATFORM::seed_streams<Prng><<<setup_blocks(streams()), setup_threads>>>(
-        states(colour), this->packing_, copies_, this->layout_, colour, this->size_, this->problem_.seed);
+        states(colour), this->packing_, copies_, this->layout_, colour, this->size_, origin(this->problem_));
     CHECK_CUDA(cudaGetLastError());
   }
 

@@ -103,26 +103,27 @@ __device__ typename Packing::Unit gather(const Packing& packing, std::int64_t un
 /// The start of one colour's spins.
 template <class Packing, class Layout>
 __global__ void start_spins(typename Packing::Unit* spins, Packing packing, Layout layout, Colour colour, int size,
-                            std::uint64_t seed, bool random) {
+                            Origin origin, bool random) {
   const std::int64_t units = packing.words() * packing.units;
   for_each_element(units * packing.replicas * packing.half, [&](std::int64_t number) {
     const std::int64_t i = number % packing.half, unit = number / packing.half / packing.replicas;
     const int replica = static_cast<int>(number / packing.half % packing.replicas);
     const std::int64_t s = spin_glass::number(layout.site(colour, layout.place(static_cast<int>(i))), size);
-    spins[packing.spin(unit, replica, i)] = gather(
-        packing, unit, [&](std::int64_t sample) { return !random || spin_glass::starts_up(seed, sample, replica, s); });
+    spins[packing.spin(unit, replica, i)] = gather(packing, unit, [&](std::int64_t sample) {
+      return !random || spin_glass::starts_up(origin, sample, replica, s);
+    });
   });
 }
 
 /// Random couplings of the sites of a colour in one direction.
 template <class Packing, class Layout>
 __global__ void draw_couplings(typename Packing::Unit* couplings, Packing packing, Layout layout, Colour colour,
-                               Direction direction, int size, std::uint64_t seed, std::uint64_t probability_units) {
+                               Direction direction, int size, Origin origin, std::uint64_t probability_units) {
   for_each_element(packing.coupling_units(), [&](std::int64_t number) {
     const std::int64_t unit = number / packing.half, i = number % packing.half;
     const std::int64_t b = bond(layout.site(colour, layout.place(static_cast<int>(i))), direction, size);
     couplings[packing.coupling(unit, i)] = gather(packing, unit, [&](std::int64_t sample) {
-      return !spin_glass::is_ferromagnetic(seed, sample, b, probability_units);
+      return !spin_glass::is_ferromagnetic(origin, sample, b, probability_units);
     });
   });
 }
@@ -205,7 +206,7 @@ class Lattices : public spin_glass::Simulation {
     CHECK_CUDA(cudaSetDevice(launch_.device));
     for (const Colour colour : {spin_glass::red, spin_glass::blue}) {
       start_spins<<<setup_blocks(packing_.spin_units()), setup_threads>>>(spins_[colour].data(), packing_, layout_,
-                                                                          colour, size_, problem_.seed,
+                                                                          colour, size_, origin(problem_),
                                                                           problem_.start == spin_glass::Start::random);
       CHECK_CUDA(cudaGetLastError());
       seed_streams(colour);
@@ -362,7 +363,7 @@ class Lattices : public spin_glass::Simulation {
       CHECK_CUDA(cudaMemset(couplings.data(), 0, couplings.bytes()));
       if (problem.given_couplings) continue;
       draw_couplings<<<setup_blocks(packing_.coupling_units()), setup_threads>>>(
-          couplings.data(), packing_, layout_, colour, Direction(d), size_, problem.seed, probability);
+          couplings.data(), packing_, layout_, colour, Direction(d), size_, origin(problem), probability);
       CHECK_CUDA(cudaGetLastError());
     }
     if (problem.given_couplings) {

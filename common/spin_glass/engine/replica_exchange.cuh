@@ -21,7 +21,7 @@ using Sum = unsigned long long;  // what atomicAdd takes
 /// What the kernel that decides takes.
 struct Decisions {
   spin_glass::ExchangeTable table;
-  std::uint64_t seed;
+  Origin origin;
   std::int64_t e;    ///< number of the exchange
   int temperatures;  ///< n
   std::int64_t sites;
@@ -51,7 +51,7 @@ __global__ void decide_exchanges(Packing packing, Decisions decisions, typename 
       return 2 * static_cast<std::int64_t>(bonds) - 3 * decisions.sites;
     };
     const std::int64_t lattice = (packing.first_sample(unit) + bit) * packing.replicas + colder;
-    const std::uint64_t draw = spin_glass::exchange_draw(decisions.seed, lattice, decisions.e);
+    const std::uint64_t draw = spin_glass::exchange_draw(decisions.origin, packing.replicas, lattice, decisions.e);
     if (!decisions.table.accepts(t, energy(colder), energy(colder + 1), draw)) continue;
     set_bit(masks[unit * packing.replicas + colder], bit);
     std::uint32_t* const walkers = decisions.walkers + lattice;
@@ -105,7 +105,7 @@ class ReplicaExchange {
   const Unit* decide(std::int64_t e) {
     CHECK_CUDA(cudaMemset(masks_.data(), 0, masks_.bytes()));
     const Decisions decisions{{thresholds_.data(), first_.data()},
-                              problem_.seed,
+                              origin(problem_),
                               e,
                               static_cast<int>(temperatures(problem_)),
                               sites(problem_),

@@ -50,6 +50,11 @@ struct ExchangeTable {
 PSFLIP_HOST_DEVICE constexpr std::uint64_t exchange_draw(std::uint64_t seed, std::int64_t lattice, std::int64_t e) {
   return hash(seed, Purpose::exchange, static_cast<std::uint64_t>(lattice), static_cast<std::uint64_t>(e));
 }
+/// The same of a run's lattice, of so many replicas a sample.
+PSFLIP_HOST_DEVICE constexpr std::uint64_t exchange_draw(const Origin& origin, std::int64_t replicas,
+                                                         std::int64_t lattice, std::int64_t e) {
+  return exchange_draw(origin.seed, origin.sample * replicas + lattice, e);
+}
 
 /// The number of the exchange that comes after so many half-sweeps.
 inline std::optional<std::int64_t> exchange_after(const Ladder& ladder, std::int64_t half_sweeps) {

@@ -21,7 +21,7 @@ double offers(std::int64_t sweep, std::int64_t exchange_every, std::int64_t t) {
 
 }  // namespace
 
-LadderBins::LadderBins(const Problem& problem)
+LadderBins::LadderBins(const Problem& problem, bool keep)
     : size_(problem.size),
       sites_(sites(problem)),
       samples_(problem.samples),
@@ -30,7 +30,8 @@ LadderBins::LadderBins(const Problem& problem)
       n_(temperatures(problem)),
       copies_(copies(problem)),
       exchange_every_(problem.ladder.exchange_every),
-      numbers_(numbers_of(problem)) {
+      numbers_(numbers_of(problem)),
+      keep_(keep) {
   for (std::int64_t t = 0; t < n_; ++t) betas_.push_back(beta_of(problem, t));
   for (std::int64_t x = 0; x < size_; ++x) {
     const double angle = 2 * std::numbers::pi * static_cast<double>(x) / static_cast<double>(size_);
@@ -46,22 +47,40 @@ std::size_t LadderBins::numbers_of(const Problem& problem) {
                                   problem.samples * (problem.replicas + sums_of_temperature * n + 2 * (n + 1)));
 }
 
-void LadderBins::resume(std::vector<LadderAverages> finished, std::vector<double> numbers) {
+void LadderBins::resume(std::vector<LadderAverages> finished, std::vector<double> numbers,
+                        std::vector<std::vector<double>> kept) {
+  check(numbers);
+  for (const std::vector<double>& of_bin : kept) check(of_bin);
+  finished_ = std::move(finished);
+  numbers_ = std::move(numbers);
+  kept_ = std::move(kept);
+}
+
+void LadderBins::check(const std::vector<double>& numbers) const {
   const bool right = numbers.size() == numbers_.size() &&
                      std::ranges::all_of(numbers, [](double number) { return std::isfinite(number); }) &&
                      std::ranges::all_of(std::span(numbers).first(of_head), [](double number) {
                        return number == std::floor(number) && number >= -1 && number <= 1e15;
                      });
   if (!right) throw InvalidInput("the sums of a bin cannot be right");
-  finished_ = std::move(finished);
+}
+
+void LadderBins::begin(std::vector<double> numbers) {
+  check(numbers);
+  if (numbers_[measurements] > 0) finish();
   numbers_ = std::move(numbers);
+}
+
+void LadderBins::finish() {
+  const std::vector<LadderAverages> finished = averages();
+  finished_.insert(finished_.end(), finished.begin(), finished.end());
+  if (keep_) kept_.push_back(numbers_);
 }
 
 void LadderBins::begin(std::int64_t sweep, const Exchanges& exchanges) {
   const std::int64_t of_exchanges = n_ + 1, now_at = replicas_ + sums_of_temperature * n_;
   if (numbers_[measurements] > 0 && bin_of(sweep) != bin_of(measured())) {
-    const std::vector<LadderAverages> finished = averages();
-    finished_.insert(finished_.end(), finished.begin(), finished.end());
+    finish();
     numbers_[measurements] = 0;
     numbers_[before] = numbers_[last];
     for (std::int64_t sample = 0; sample < samples_; ++sample) {

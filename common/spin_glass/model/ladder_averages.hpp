@@ -47,22 +47,29 @@ struct LadderAverages {
 class LadderBins {
  public:
   LadderBins() = default;
-  explicit LadderBins(const Problem& problem);
+  /// `keep`: the numbers of finished bins, too, so that runs of other samples can be joined.
+  explicit LadderBins(const Problem& problem, bool keep = false);
 
   /// A measurement begins, with what exchanges have done until now. If it belongs to the next bin, one is finished.
   void begin(std::int64_t sweep, const Exchanges& exchanges);
   /// Samples come in their order.
   void add(std::int64_t sample, const SampleObservables& observables);
+  /// Begins the next bin with numbers() of another run's, of all samples.
+  void begin(std::vector<double> numbers);
   /// All bins, the last one perhaps not yet full.
   std::vector<LadderAverages> rows() const;
 
   /// The bins that are finished, and the numbers that the present one consists of: for a checkpoint.
   const std::vector<LadderAverages>& finished() const { return finished_; }
   std::span<const double> numbers() const { return numbers_; }
-  /// How many of those a problem has.
+  /// The numbers of finished bins, if they are kept.
+  const std::vector<std::vector<double>>& kept() const { return kept_; }
+  /// How many of those a problem has: of all samples together, and then of each, one after the other.
+  static constexpr std::size_t common_numbers() { return of_head; }
   static std::size_t numbers_of(const Problem& problem);
   /// Goes on from there. Throws InvalidInput if these cannot be the numbers of a bin.
-  void resume(std::vector<LadderAverages> finished, std::vector<double> numbers);
+  void resume(std::vector<LadderAverages> finished, std::vector<double> numbers,
+              std::vector<std::vector<double>> kept = {});
   /// The sweep of the last measurement; -1: there was none.
   std::int64_t measured() const { return numbers_.empty() ? -1 : static_cast<std::int64_t>(numbers_[last]); }
 
@@ -77,12 +84,17 @@ class LadderBins {
   const double* sums(std::int64_t sample) const { return numbers_.data() + of_head + sample * of_sample(); }
   std::int64_t of_sample() const { return replicas_ + sums_of_temperature * n_ + 2 * (n_ + 1); }
   std::vector<LadderAverages> averages() const;
+  void finish();
+  /// Throws InvalidInput if these cannot be the numbers of a bin.
+  void check(const std::vector<double>& numbers) const;
 
   std::int64_t size_ = 0, sites_ = 0, samples_ = 0, samples_per_stream_ = 1, replicas_ = 0, n_ = 1, copies_ = 0;
   std::int64_t exchange_every_ = 1;
   std::vector<double> betas_, cosines_, sines_;  ///< of k x
   std::vector<LadderAverages> finished_;
   std::vector<double> numbers_;
+  bool keep_ = false;
+  std::vector<std::vector<double>> kept_;
 };
 
 }  // namespace psflip::spin_glass

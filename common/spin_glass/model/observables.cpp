@@ -135,6 +135,24 @@ std::uint64_t state_hash(const State& state) {
   return hash.value();
 }
 
+std::int64_t numbers_of_sample(const Problem& problem, bool correlations) {
+  return 2 * problem.replicas + overlaps(problem) * (correlations ? 1 + distances(problem.size) : 1);
+}
+
+SampleObservables sample_of(const Problem& problem, std::span<const std::int64_t> numbers) {
+  const auto next = [&](std::int64_t count) {
+    const auto part = numbers.first(static_cast<std::size_t>(count));
+    numbers = numbers.subspan(part.size());
+    return std::vector<std::int64_t>(part.begin(), part.end());
+  };
+  SampleObservables sample;
+  sample.energies = next(problem.replicas);
+  sample.magnetisations = next(problem.replicas);
+  sample.overlaps = next(overlaps(problem));
+  sample.correlations = next(std::ssize(numbers));
+  return sample;
+}
+
 std::uint64_t couplings_hash(const Problem& problem) {
   StateHash hash;
   for (std::int64_t sample = 0; sample < problem.samples; ++sample) hash.add(sample_couplings(problem, sample));

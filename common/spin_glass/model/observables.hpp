@@ -48,6 +48,17 @@ struct SampleObservables {
   friend bool operator==(const SampleObservables&, const SampleObservables&) = default;
 };
 
+/// Those of a sample without links and planes as numbers, one after the other, with or without correlations: how many
+/// there are; each; and back.
+std::int64_t numbers_of_sample(const Problem& problem, bool correlations);
+template <class F>
+void for_each_number(const SampleObservables& of, bool correlations, F f) {
+  for (const auto* numbers : {&of.energies, &of.magnetisations, &of.overlaps, &of.correlations})
+    if (correlations || numbers != &of.correlations)
+      for (const std::int64_t number : *numbers) f(number);
+}
+SampleObservables sample_of(const Problem& problem, std::span<const std::int64_t> numbers);
+
 /// How many distances the correlations have: r = 0 .. L/2.
 constexpr std::int64_t distances(std::int64_t size) { return size / 2 + 1; }
 

@@ -114,6 +114,18 @@ void check(const Problem& problem) {
   at_least_one("--samples", problem.samples);
   at_least_one("--replicas", problem.replicas);
   at_least_one("--samples-per-stream", problem.samples_per_stream);
+  if (problem.first_sample < 0 || problem.first_sample % problem.samples_per_stream != 0 ||
+      problem.first_sample > most_numbered_samples - problem.samples) {
+    throw InvalidInput("--first-sample is " + std::to_string(problem.first_sample) +
+                       ": allowed are multiples of --samples-per-stream, " +
+                       std::to_string(problem.samples_per_stream) + ", from 0 to " +
+                       std::to_string(most_numbered_samples - problem.samples));
+  }
+  if (problem.first_sample != 0 && problem.generator == Generator::curand_mtgp32) {
+    throw InvalidInput(
+        "--first-sample is " + std::to_string(problem.first_sample) +
+        ": the random numbers of curand-mtgp32 are those of thread blocks, not of samples; allowed is 0");
+  }
   if (problem.generator == Generator::philox_planes && problem.samples_per_stream != 1) {
     throw InvalidInput("--samples-per-stream is " + std::to_string(problem.samples_per_stream) +
                        ": with --generator philox-planes every sample has random numbers of its own, so allowed is 1");
@@ -132,18 +144,20 @@ std::vector<Coupling> sample_couplings(const Problem& problem, std::int64_t samp
     return (*problem.given_couplings)[sample];
   }
   std::vector<Coupling> couplings(3 * sites(problem));
+  const Origin from = origin(problem);
   const std::uint64_t probability = units_of_probability(problem.ferromagnetic_fraction);
   for (std::size_t bond = 0; bond < couplings.size(); ++bond) {
-    couplings[bond] = is_ferromagnetic(problem.seed, sample, static_cast<std::int64_t>(bond), probability) ? 1 : -1;
+    couplings[bond] = is_ferromagnetic(from, sample, static_cast<std::int64_t>(bond), probability) ? 1 : -1;
   }
   return couplings;
 }
 
 std::vector<Spin> start_spins(const Problem& problem, std::int64_t sample, std::int64_t replica) {
   std::vector<Spin> spins(sites(problem), 1);
+  const Origin from = origin(problem);
   if (problem.start == Start::random) {
     for (std::size_t s = 0; s < spins.size(); ++s) {
-      spins[s] = starts_up(problem.seed, sample, replica, static_cast<std::int64_t>(s)) ? 1 : -1;
+      spins[s] = starts_up(from, sample, replica, static_cast<std::int64_t>(s)) ? 1 : -1;
     }
   }
   return spins;

@@ -41,6 +41,7 @@
 
 #include "app/text.hpp"
 #include "gpu/host_device.hpp"
+#include "random/streams.hpp"
 
 namespace psflip::spin_glass {
 
@@ -112,8 +113,12 @@ struct Problem {
   /// Couplings to use instead of random ones, as sample_couplings() orders them: one element a sample.
   std::shared_ptr<const std::vector<std::vector<Coupling>>> given_couplings{};
   Ladder ladder{};  ///< replicas = copies * temperatures, if there is one
+  /// S, a multiple of W: these are samples S, S + 1, ... of a larger problem, with the bits that they have there.
+  /// Everywhere else samples and groups are numbered from 0.
+  std::int64_t first_sample = 0;
 };
 
+inline constexpr std::int64_t most_numbered_samples = 1 << 26;  ///< so that 32 bits hold what philox-planes counts
 inline constexpr int smallest_size = 4;  ///< L = 2 doubles its bonds, and checkerboard Metropolis is not ergodic there
 inline constexpr int largest_size = 1624;  ///< so that an int numbers the sites of one colour
 
@@ -136,6 +141,10 @@ inline std::int64_t copies(const Problem& problem) { return problem.replicas / t
 inline double beta_of(const Problem& problem, std::int64_t replica) {
   return problem.ladder ? 1 / problem.ladder.temperatures[static_cast<std::size_t>(replica % temperatures(problem))]
                         : problem.beta;
+}
+/// Where all that is hashed has its numbers from: of this, and of nothing else, does first_sample change a bit.
+inline Origin origin(const Problem& problem) {
+  return {problem.seed, problem.first_sample, problem.first_sample / problem.samples_per_stream};
 }
 /// How many random streams a site has.
 inline std::int64_t groups(const Problem& problem) { return (problem.samples - 1) / problem.samples_per_stream + 1; }

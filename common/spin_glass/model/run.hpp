@@ -18,6 +18,8 @@ struct Outputs {
   std::optional<std::string> rows{};          ///< --output
   std::optional<std::string> averages{};      ///< --averages
   std::optional<std::string> correlations{};  ///< --correlations
+  std::optional<std::string> sums{};          ///< --sums
+  std::optional<std::string> spins{};         ///< --write-spins
   std::vector<std::string> couplings{};       ///< --write-couplings: none, or one for each sample
 };
 
@@ -31,12 +33,14 @@ struct Run {
   std::string measure = "end";                ///< the rule (schedule.hpp)
   std::vector<std::string> coupling_files{};  ///< the given couplings' origin, one a sample
   std::string couplings_hash{};               ///< 16 hexadecimal digits
+  std::optional<std::string> spins{};         ///< the file of those with which it started, instead of problem.start
   Outputs outputs{};
 
   /// Calls f with every name of a file that it reads or writes.
   template <class F>
   void for_each_file_name(F f) {
-    for (std::optional<std::string>* const path : {&outputs.rows, &outputs.averages, &outputs.correlations}) {
+    for (std::optional<std::string>* const path :
+         {&outputs.rows, &outputs.averages, &outputs.correlations, &outputs.sums, &outputs.spins, &spins}) {
       if (*path) f(**path);
     }
     std::ranges::for_each(outputs.couplings, f);
@@ -44,6 +48,10 @@ struct Run {
   }
   /// Whether correlations are measured, too.
   bool correlates() const { return outputs.correlations.has_value(); }
+  /// Whether what is measured of every sample and time is kept, as it is for rows, and for sums but with a ladder,
+  /// which has bins; and whether the correlations are among it.
+  bool keeps_rows() const { return outputs.rows || (outputs.sums && !problem.ladder); }
+  bool keeps_correlations() const { return outputs.sums && correlates(); }
 };
 
 struct AveragesAt {

@@ -44,6 +44,7 @@ template <class F, class RunOrConst>
 void for_each_of_problem(F f, const Options& given, RunOrConst& run) {
   f("--size", given.size, run.problem.size);
   f("--samples", given.samples, run.problem.samples);
+  f("--first-sample", given.first_sample, run.problem.first_sample);
   f("--replicas", given.replicas, run.problem.replicas);
   f("--samples-per-stream", given.samples_per_stream, run.problem.samples_per_stream);
   f("--generator", given.generator, run.problem.generator);
@@ -145,7 +146,13 @@ void refuse_another(const Options& given, const Run& saved) {
   if (!given.couplings.empty() && random) {
     contradict("--couplings", given.couplings.front(), "random ones");
   }
-  if (given.outputs.rows && !saved.outputs.rows) {
+  if (given.spins && given.spins != saved.spins) {
+    contradict("--spins", *given.spins, saved.spins.value_or("those of --start"));
+  }
+  if (given.outputs.sums && !saved.outputs.sums) {
+    contradict("--sums", *given.outputs.sums, "none, so they were not kept");
+  }
+  if (given.outputs.rows && !saved.keeps_rows()) {
     contradict("--output", *given.outputs.rows, "none, so its rows were not kept");
   }
   if (given.outputs.correlations && !saved.correlates()) {
@@ -207,6 +214,10 @@ void declare(CommandLine& line, Options& options) {
   text("--sweeps", options.sweeps, "N", "How often all spins are updated (100).").check(whole_number(0, most_sweeps));
   text("--samples", options.samples, "M", "Realisations of the couplings (1, or as many as --couplings has files).")
       .check(whole_number(1, most_samples_or_replicas));
+  text("--first-sample", options.first_sample, "S",
+       "These are samples S, S + 1, ... of a larger problem, with the bits that they have there: a multiple of "
+       "--samples-per-stream (0).")
+      .check(whole_number(0, most_numbered_samples));
   text("--replicas", options.replicas, "R", "Copies of each sample, with starts and random numbers of their own (4).")
       .check(whole_number(1, most_samples_or_replicas));
   text("--temperatures", options.temperatures, "LO:HI:N|T,T,...",
@@ -227,6 +238,8 @@ void declare(CommandLine& line, Options& options) {
   text("--seed", options.seed, "S", "Seed of all that is random, 0 to 9223372036854775807 (42).")
       .check(whole_number(0));
   text("--start", options.start, joined(names<Start>(), "|"), "Each spin up or down at random, or all up (random).");
+  text("--spins", options.spins, "FILE", "Start with the spins of a file of --write-spins, instead.")
+      .excludes("--start");
   text("--ferromagnetic-fraction", options.ferromagnetic_fraction, "P",
        "Probability of J = +1 instead of -1, 0 to 1 (0.5).");
   text("--couplings", options.couplings, "FILE",
@@ -243,6 +256,8 @@ void declare(CommandLine& line, Options& options) {
   text("--correlations", options.outputs.correlations, "FILE",
        "Measure the overlaps' correlations C4(r) and the coherence length xi_12 as well, and write C4(r) as .csv or "
        ".json.");
+  text("--write-spins", options.outputs.spins, "FILE", "Write the spins after the last sweep.");
+  text("--sums", options.outputs.sums, "FILE", "Write what --merge takes.");
   text("--checkpoint", options.checkpoint, "FILE",
        "Save the run now and then, at its end and before SIGINT, SIGTERM, SIGHUP or SIGUSR1 ends it.");
   text("--checkpoint-every", options.checkpoint_every, "N|Nm|Nh", "After so many sweeps, minutes or hours (10m).");
@@ -250,6 +265,34 @@ void declare(CommandLine& line, Options& options) {
        "Continue the run of a checkpoint, and save it there; with --sweeps, to another length.");
   text("--device", options.device, "auto|cpu|gpu|N", "Where to compute: the best there is (auto), or GPU number N.");
   declare_launch<Launch>(line, options.launch);
+  CommandLine::Option merge =
+      text("--merge", options.merge, "FILE",
+           "Compute nothing, but write what one run of all samples would have written, from --sums of runs with some "
+           "of them each. With --samples and --first-sample, they have to be just these.");
+  for (const char* const other : {"--size",
+                                  "--temperature",
+                                  "--beta",
+                                  "--temperatures",
+                                  "--copies",
+                                  "--exchange-every",
+                                  "--replicas",
+                                  "--samples-per-stream",
+                                  "--generator",
+                                  "--seed",
+                                  "--start",
+                                  "--spins",
+                                  "--ferromagnetic-fraction",
+                                  "--couplings",
+                                  "--write-couplings",
+                                  "--sweeps",
+                                  "--measure",
+                                  "--write-spins",
+                                  "--checkpoint",
+                                  "--checkpoint-every",
+                                  "--resume",
+                                  "--device"})
+    merge.excludes(other);
+  for (const LaunchField& field : launch_fields()) merge.excludes(field.option);
   line.flag("--json", options.json, "Print one JSON object instead of the report.");
 }
 
@@ -271,6 +314,9 @@ Run make_run(const Options& given, const Run* saved) {
   replace(given.outputs.averages, run.outputs.averages);
   replace(given.outputs.correlations, run.outputs.correlations);
   replace(given.outputs.couplings, run.outputs.couplings);
+  replace(given.outputs.sums, run.outputs.sums);
+  replace(given.outputs.spins, run.outputs.spins);
+  replace(given.spins, run.spins);
 
   if (!run.coupling_files.empty()) {
     const bool known = saved != nullptr;  // else what is left out is as the files have it

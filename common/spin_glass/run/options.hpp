@@ -22,6 +22,7 @@ struct Options {
   std::optional<std::int64_t> copies;
   std::optional<std::int64_t> exchange_every;
   std::optional<std::int64_t> samples;
+  std::optional<std::int64_t> first_sample;
   std::optional<std::int64_t> replicas;
   std::optional<std::int64_t> samples_per_stream;
   std::optional<Generator> generator;
@@ -29,6 +30,7 @@ struct Options {
   std::optional<Start> start;
   std::optional<double> ferromagnetic_fraction;
   std::vector<std::string> couplings;
+  std::optional<std::string> spins;
   // The run
   std::optional<std::int64_t> sweeps;
   std::optional<std::string> measure;
@@ -38,6 +40,7 @@ struct Options {
   std::optional<std::string> checkpoint;
   std::optional<std::string> checkpoint_every;
   std::optional<std::string> resume;
+  std::vector<std::string> merge;  ///< instead of a run
   // Where and how it is computed
   std::optional<std::string> device;
   LaunchValues launch;  ///< "auto" may be among them

@@ -24,11 +24,13 @@
 #include "spin_glass/model/observables.hpp"
 #include "spin_glass/model/run.hpp"
 #include "spin_glass/model/schedule.hpp"
+#include "spin_glass/run/merge.hpp"
 #include "spin_glass/run/options.hpp"
 #include "spin_glass/run/report.hpp"
 #include "spin_glass/run/result_table.hpp"
 #include "spin_glass/run/run_files.hpp"
 #include "spin_glass/run/simulate.hpp"
+#include "spin_glass/run/spins_file.hpp"
 
 namespace psflip::spin_glass {
 namespace {
@@ -96,13 +98,13 @@ Launch wish_for(const Options& given, const Saved* saved, const ChosenDevice& ch
 }
 
 /// The rows that a checkpoint goes with, which go to the files again.
-std::unique_ptr<RowJournal> read_journal(const std::string& path, const Saved& saved, const Problem& problem,
+std::unique_ptr<RowJournal> read_journal(const std::string& path, const Saved& saved, const Run& run,
                                          const Schedule& schedule, RunFiles& files) {
   if (!saved.rows) return nullptr;
   const auto add = [&](std::int64_t sweep, std::int64_t sample, const SampleObservables& observables) {
     if (schedule.has(sweep)) files.add(sweep, sample, observables);
   };
-  return std::make_unique<RowJournal>(path, problem, *saved.rows, add);
+  return std::make_unique<RowJournal>(path, run.problem, *saved.rows, add, run.keeps_correlations());
 }
 
 void work(const Options& given) {
@@ -129,8 +131,10 @@ void work(const Options& given) {
   if (choice.platform->name != "gpu") {
     refuse_large_problem(run, schedule, 2 * bytes_of_all(run.problem));  // here, and in the engine
   }
+  std::vector<std::string> read = run.coupling_files;
+  if (!saved && run.spins) read.push_back(*run.spins);
   RunFiles files(run.outputs, run.problem.samples, checkpointer ? checkpointer->paths() : std::vector<std::string>(),
-                 run.coupling_files);
+                 read);
   if (files.writes_standard_output() && known.json) {
     throw InvalidInput("--json: standard output takes the JSON object or a file, not both");
   }
@@ -156,10 +160,11 @@ void work(const Options& given) {
                        saved->run.couplings_hash);
   }
   const nlohmann::ordered_json header = header_json(run, choice.device, launch);
-  files.begin(header, run.problem);
+  files.begin(header, run);
 
   Result result = known.result;
-  if (!saved && run.problem.ladder) result.ladder = LadderBins(run.problem);
+  if (!saved && run.spins) start_from(*run.spins, run.problem, *simulation);
+  if (!saved && run.problem.ladder) result.ladder = LadderBins(run.problem, run.outputs.sums.has_value());
   std::unique_ptr<RowJournal> journal;
   if (checkpoint) {
     // What was measured only because it was the end is nothing that a longer run measures.
@@ -169,7 +174,7 @@ void work(const Options& given) {
                          "multiple of what --measure says can be made longer");
     }
     std::erase_if(result.averages, [&](const AveragesAt& at) { return !schedule.has(at.sweep); });
-    journal = read_journal(journal_path(*given.resume), *saved, run.problem, schedule, files);
+    journal = read_journal(journal_path(*given.resume), *saved, run, schedule, files);
     checkpoint->restore(*simulation);
     checkpoint.reset();  // with it goes the file, which would take room on the disk as long as it is open
   }
@@ -189,6 +194,7 @@ void work(const Options& given) {
     checkpointer->begin(known, std::move(journal), *simulation);
   }
   simulate(*simulation, run, schedule, files, checkpointer.get(), result);
+  files.write_spins(header, *simulation, result);
   files.end(header, run.problem, result);
   if (known.json) {
     std::cout << text_of(result_json(header, simulation->remark(), launch.tried, run, result), 2) << '\n';
@@ -207,7 +213,7 @@ int program(int argc, char** argv) {
   line.footer(
       "The hash identifies the final state: every stage, device and launch gives the same. Where a stage has several\n"
       "kernels, a long run may try launches before it chooses; not with PSFLIP_LAUNCHES=off in the environment.");
-  return run_program(line, argc, argv, [&] { work(options); });
+  return run_program(line, argc, argv, [&] { options.merge.empty() ? work(options) : merge(options); });
 }
 
 }  // namespace

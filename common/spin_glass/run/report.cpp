@@ -29,34 +29,6 @@ Json or_null(const std::optional<T>& value) {
   return value ? Json(*value) : Json();
 }
 
-Json problem_json(const Run& run) {
-  const Problem& problem = run.problem;
-  const bool given = !run.coupling_files.empty();
-  Json json = {
-      {"size", problem.size},
-      {"beta", problem.beta},
-      {"temperature", or_null(run.temperature)},
-      {"sweeps", run.sweeps},
-      {"samples", problem.samples},
-      {"replicas", problem.replicas},
-      {"samples_per_stream", problem.samples_per_stream},
-      {"generator", name(problem.generator)},
-      {"seed", problem.seed},
-      {"start", name(problem.start)},
-      {"ferromagnetic_fraction", given ? Json() : Json(problem.ferromagnetic_fraction)},
-      {"couplings", given ? Json(run.coupling_files) : Json()},
-      {"couplings_hash", run.couplings_hash},
-      {"measure", run.measure},
-  };
-  if (problem.ladder) {
-    json["beta"] = Json();
-    json["temperatures"] = problem.ladder.temperatures;
-    json["copies"] = copies(problem);
-    json["exchange_every"] = problem.ladder.exchange_every;
-  }
-  return json;
-}
-
 Json row_json(const std::vector<std::string>& columns, const std::vector<ResultTable::Cell>& cells) {
   Json row = Json::object();
   for (std::size_t i = 0; i < columns.size(); ++i) {
@@ -122,6 +94,36 @@ void report_ladder(std::ostream& out, const std::vector<LadderAverages>& rows,
 
 }  // namespace
 
+Json problem_json(const Run& run) {
+  const Problem& problem = run.problem;
+  const bool given = !run.coupling_files.empty();
+  Json json = {
+      {"size", problem.size},
+      {"beta", problem.beta},
+      {"temperature", or_null(run.temperature)},
+      {"sweeps", run.sweeps},
+      {"samples", problem.samples},
+      {"first_sample", problem.first_sample},
+      {"replicas", problem.replicas},
+      {"samples_per_stream", problem.samples_per_stream},
+      {"generator", name(problem.generator)},
+      {"seed", problem.seed},
+      {"start", run.spins ? Json() : Json(name(problem.start))},
+      {"spins", or_null(run.spins)},
+      {"ferromagnetic_fraction", given ? Json() : Json(problem.ferromagnetic_fraction)},
+      {"couplings", given ? Json(run.coupling_files) : Json()},
+      {"couplings_hash", run.couplings_hash},
+      {"measure", run.measure},
+  };
+  if (problem.ladder) {
+    json["beta"] = Json();
+    json["temperatures"] = problem.ladder.temperatures;
+    json["copies"] = copies(problem);
+    json["exchange_every"] = problem.ladder.exchange_every;
+  }
+  return json;
+}
+
 Json header_json(const Run& run, const DeviceReport& device, const Launch& launch) {
   return {
       {"program", "spin_glass"},
@@ -162,8 +164,9 @@ void report_device(std::ostream& out, const DeviceReport& device, const std::str
 void report(std::ostream& out, const Run& run, const Launch& launch, const Result& result) {
   const Problem& problem = run.problem;
   out << "problem     " << problem.size << " x " << problem.size << " x " << problem.size << " spins, "
-      << counted(problem.samples, "sample") << " of " << counted(problem.replicas, "replica") << ", "
-      << counted(run.sweeps, "sweep");
+      << counted(problem.samples, "sample")
+      << (problem.first_sample > 0 ? " from number " + std::to_string(problem.first_sample) + " on" : "") << " of "
+      << counted(problem.replicas, "replica") << ", " << counted(run.sweeps, "sweep");
   if (problem.ladder) {
     out << ", " << copies(problem) << " at each of " << temperatures(problem) << " temperatures from "
         << problem.ladder.temperatures.front() << " to " << problem.ladder.temperatures.back() << ", exchanged every "
@@ -174,7 +177,8 @@ void report(std::ostream& out, const Run& run, const Launch& launch, const Resul
   if (run.temperature) {
     out << " (T = " << *run.temperature << ")";
   }
-  out << ", " << name(problem.generator) << ", seed " << problem.seed << ", " << name(problem.start) << " start\n";
+  out << ", " << name(problem.generator) << ", seed " << problem.seed << ", "
+      << (run.spins ? "spins of " + *run.spins : std::string(name(problem.start)) + " start") << '\n';
   out << "couplings   ";
   if (run.coupling_files.empty()) {
     out << "random, P(+1) = " << problem.ferromagnetic_fraction << ", ";

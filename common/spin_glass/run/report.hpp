@@ -11,6 +11,8 @@
 
 namespace psflip::spin_glass {
 
+nlohmann::ordered_json problem_json(const Run& run);
+
 /// What is known before the first sweep, and what files and the JSON object begin with: program, stage, the whole
 /// problem, device, launch.
 nlohmann::ordered_json header_json(const Run& run, const DeviceReport& device, const Launch& launch);

@@ -9,6 +9,7 @@
 #include "app/invalid_input.hpp"
 #include "spin_glass/checkpoint/checkpoint.hpp"
 #include "spin_glass/model/edge_list.hpp"
+#include "spin_glass/run/spins_file.hpp"
 
 namespace psflip::spin_glass {
 namespace {
@@ -44,7 +45,7 @@ RunFiles::RunFiles(const Outputs& outputs, std::int64_t samples, const std::vect
                        ": it takes one for each sample, and there are " + std::to_string(samples));
   }
   std::vector<std::string> written = outputs.couplings;
-  for (const auto& path : {outputs.rows, outputs.averages, outputs.correlations}) {
+  for (const auto& path : {outputs.rows, outputs.averages, outputs.correlations, outputs.sums, outputs.spins}) {
     if (path) written.push_back(*path);
   }
   std::ranges::for_each(written, refuse_journal);
@@ -59,6 +60,12 @@ RunFiles::RunFiles(const Outputs& outputs, std::int64_t samples, const std::vect
   if (outputs.correlations) {
     correlations_.emplace("--correlations", *outputs.correlations);
   }
+  if (outputs.sums) {
+    sums_.emplace(*outputs.sums);
+  }
+  if (outputs.spins) {
+    spins_.emplace(*outputs.spins);
+  }
   for (const std::string& path : outputs.couplings) {
     couplings_.emplace_back(path);
   }
@@ -67,10 +74,13 @@ RunFiles::RunFiles(const Outputs& outputs, std::int64_t samples, const std::vect
 bool RunFiles::writes_standard_output() const {
   const auto tables = {&rows_, &averages_, &correlations_};
   return std::ranges::any_of(tables, [](auto* table) { return *table && (*table)->file().is_standard_output(); }) ||
+         (sums_ && sums_->file().is_standard_output()) || (spins_ && spins_->is_standard_output()) ||
          std::ranges::any_of(couplings_, [](const OutputFile& file) { return file.is_standard_output(); });
 }
 
-void RunFiles::begin(const ResultTable::Header& header, const Problem& problem) {
+void RunFiles::begin(const ResultTable::Header& header, const Run& run) {
+  const Problem& problem = run.problem;
+  first_sample_ = problem.first_sample;
   temperatures_ = problem.ladder.temperatures;
   std::int64_t sample = 0;
   for (OutputFile& file : couplings_) {
@@ -79,10 +89,16 @@ void RunFiles::begin(const ResultTable::Header& header, const Problem& problem) 
   if (rows_) {
     rows_->write_header(header, row_columns(problem));
   }
+  if (sums_) {
+    sums_->begin(header, run);
+  }
   flush();
 }
 
 void RunFiles::add(std::int64_t sweep, std::int64_t sample, const SampleObservables& observables) {
+  if (sums_) {
+    sums_->add(sweep, sample, observables);
+  }
   if (!rows_) {
     return;
   }
@@ -90,7 +106,7 @@ void RunFiles::add(std::int64_t sweep, std::int64_t sample, const SampleObservab
   const std::int64_t n = temperatures_.empty() ? 1 : std::ssize(temperatures_), copies = replicas / n;
   for (std::int64_t replica = 0; replica < replicas; ++replica) {
     const std::int64_t a = replica / n, t = replica % n;
-    std::vector<ResultTable::Cell> row{sweep, sample, a};
+    std::vector<ResultTable::Cell> row{sweep, first_sample_ + sample, a};
     if (!temperatures_.empty()) row.emplace_back(temperatures_[t]);
     row.insert(row.end(), {observables.energies[replica], observables.magnetisations[replica]});
     const auto overlaps = std::ssize(row);
@@ -106,6 +122,15 @@ void RunFiles::flush() {
   if (rows_) {
     rows_->file().flush();
   }
+  if (sums_) {
+    sums_->file().flush();
+  }
+}
+
+void RunFiles::write_spins(ResultTable::Header header, const Simulation& simulation, const Result& result) {
+  if (!spins_) return;
+  header["hash"] = result.hash;
+  spin_glass::write_spins(*spins_, header, simulation);
 }
 
 void RunFiles::end(const ResultTable::Header& header, const Problem& problem, const Result& result) {
@@ -134,9 +159,18 @@ void RunFiles::end(const ResultTable::Header& header, const Problem& problem, co
     }
     correlations_->write_end();
   }
+  if (sums_) {
+    sums_->end(result);
+  }
   // All are written before any appears.
   for (std::optional<ResultTable>* const table : {&rows_, &averages_, &correlations_}) {
     if (*table) (*table)->file().commit();
+  }
+  if (sums_) {
+    sums_->file().commit();
+  }
+  if (spins_) {
+    spins_->commit();
   }
   for (OutputFile& file : couplings_) {
     file.commit();

@@ -8,9 +8,11 @@
 #include <vector>
 
 #include "app/files/output_file.hpp"
+#include "spin_glass/engine/simulation.hpp"
 #include "spin_glass/model/observables.hpp"
 #include "spin_glass/model/run.hpp"
 #include "spin_glass/run/result_table.hpp"
+#include "spin_glass/run/sums_file.hpp"
 
 namespace psflip::spin_glass {
 
@@ -26,20 +28,25 @@ class RunFiles {
   bool writes_standard_output() const;
 
   /// What is known before the first sweep.
-  void begin(const ResultTable::Header& header, const Problem& problem);
-  /// A row for every replica of a sample. overlap_b is the overlap with replica b, in the rows of the replicas before
-  /// b; with a ladder that with copy b, at the same temperature.
+  void begin(const ResultTable::Header& header, const Run& run);
+  /// A row for every replica of a sample, the problem's number `sample`. overlap_b is the overlap with replica b, in
+  /// the rows of the replicas before b; with a ladder that with copy b, at the same temperature.
   void add(std::int64_t sweep, std::int64_t sample, const SampleObservables& observables);
   /// Sends to the system what was added: a full disk then ends a run at once, not after its last sweep.
   void flush();
+  /// Those of the last state, before the end.
+  void write_spins(ResultTable::Header header, const Simulation& simulation, const Result& result);
   /// Writes the rest and puts all files in their places.
   void end(const ResultTable::Header& header, const Problem& problem, const Result& result);
 
  private:
   std::vector<double> temperatures_;  ///< of the ladder
+  std::int64_t first_sample_ = 0;
   std::optional<ResultTable> rows_;
   std::optional<ResultTable> averages_;
   std::optional<ResultTable> correlations_;
+  std::optional<SumsOutput> sums_;
+  std::optional<OutputFile> spins_;
   std::list<OutputFile> couplings_;
 };
 

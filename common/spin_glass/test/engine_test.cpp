@@ -59,8 +59,7 @@ namespace {
 
 /// Draw number n of a site's stream, where the standard library has the generator.
 std::optional<std::uint32_t> draw_of(const Problem& problem, std::int64_t sample, std::int64_t site, std::int64_t n) {
-  const std::uint64_t seed = stream_seed(problem.seed, static_cast<std::uint64_t>(sample / problem.samples_per_stream),
-                                         static_cast<std::uint64_t>(site));
+  const std::uint64_t seed = stream_seed(origin(problem), sample / problem.samples_per_stream, site);
   if (problem.generator == Generator::minstd) {
     std::minstd_rand0 stream(static_cast<std::uint32_t>(1 + seed % 0x7ffffffe));
     stream.discard(static_cast<unsigned long long>(n));

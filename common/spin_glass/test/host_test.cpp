@@ -585,6 +585,10 @@ TEST_F(FilesTest, CraftedCheckpointsAreRefused) {
   const std::map<std::string, std::vector<Json>> wrong = {
       {"--size", {0, 1, 2, 7, -4, 1626, 4.0, 1e300, true, "4", huge}},
       {"--samples", {0, -1, 1, 3, 1 << 24, (1 << 24) + 1, 1.5, huge}},
+      {"--first-sample", {-1, (1 << 26) - 1, 0.5, huge, nullptr}},
+      {"--spins", {1, {"a"}}},
+      {"--sums", {1}},
+      {"--write-spins", {true}},
       {"--replicas", {0, -1, 2, 1 << 24, std::int64_t{1} << 62}},
       {"--samples-per-stream", {0, -1, 2, (1 << 24) + 1, "1"}},
       {"--generator", {"curand-xorwow", "mt19937", "philox", "MINSTD", "", 0, 7}},
@@ -642,7 +646,8 @@ TEST_F(FilesTest, CraftedCheckpointsAreRefused) {
     }
     const bool may_be_missing = name == "--indexing" || name == "--kernel" || name == "--threads" ||
                                 name == "--cluster" || name == "--samples-per-word" || name == "program" ||
-                                name == "--temperatures" || name == "--exchange-every";
+                                name == "--temperatures" || name == "--exchange-every" || name == "--first-sample" ||
+                                name == "--spins" || name == "--sums" || name == "--write-spins";
     EXPECT_EQ(refused([&](Crafted& crafted) { holder(crafted).erase(name); }), may_be_missing ? "accepted" : none);
   }
   for (const auto& item : good.json["options"].items())  // none was forgotten

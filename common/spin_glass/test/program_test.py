@@ -286,6 +286,11 @@ OUTPUTS = ["--output", "states.csv", "--averages", "averages.json", "--correlati
 OUTPUTS += ["--write-couplings", *(f"couplings.{i}" for i in range(21))]
 
 
+def without_end(sums):
+    """Without the seconds, and the checksum."""
+    return sums[:-16]
+
+
 class LongRuns(programs.InFolder):
     """Runs that are saved, killed, continued. In memory, if there is such a folder: a checkpoint waits for its disk, and
     what a killed program has written is there either way."""
@@ -352,8 +357,9 @@ class LongRuns(programs.InFolder):
         differ in what a checkpoint takes; the largest, of 624 words a stream, is written less often."""
         random.seed(1)
         for generator in GENERATORS if is_reference() else GENERATORS[:1]:
-            problem = [*long_run(), "--generator", generator, *OUTPUTS]
+            problem = [*long_run(), "--generator", generator, *OUTPUTS, "--sums", "sums", "--write-spins", "spins"]
             expected, answer = self.uninterrupted(*problem)
+            expected["sums"] = without_end(expected["sums"])
             every, first, longer = (200, 0.1, 0.05) if generator == "mt19937" else (40, 0.03, 0.02)
             arguments, kills = [*problem, "--json", "--checkpoint", "c", "--checkpoint-every", every], 0
             while True:
@@ -367,6 +373,7 @@ class LongRuns(programs.InFolder):
                     arguments = ["--resume", "c"]
             self.assertEqual(self.without_seconds(out), answer)
             found = self.files()
+            found["sums"] = without_end(found["sums"])
             for name in ("c", "c.rows"):
                 found.pop(name)
                 (self.folder / name).unlink()
@@ -381,8 +388,9 @@ class LongRuns(programs.InFolder):
         random.seed(2)
         ladder = ["--temperatures", "0.8:1.7:4", "--exchange-every", 3, "--copies", 3]
         shape = ["--size", 4, "--samples", 7, "--samples-per-stream", 3, *ladder, "--measure", "every:5"]
-        outputs = ["--output", "states.csv", "--averages", "averages.csv"]
+        outputs = ["--output", "states.csv", "--averages", "averages.csv", "--sums", "sums"]
         expected, answer = self.uninterrupted(*shape, "--sweeps", 900, *outputs)
+        sums = without_end(expected.pop("sums"))
         self.assertGreater(answer["averages"][-1]["round_trips"], 0)
         arguments, kills = [*shape, "--sweeps", 600, *outputs, "--json"], 0
         arguments += ["--checkpoint", "c", "--checkpoint-every", 7]
@@ -396,7 +404,15 @@ class LongRuns(programs.InFolder):
         out = self.succeed("--resume", "c", "--sweeps", 900)
         self.assertEqual(self.without_seconds(out), answer)
         self.assertEqual({name: data for name, data in self.files().items() if name.endswith(".csv")}, expected)
-        for wrong in (["--temperatures", "0.8:1.7:5"], ["--copies", 2], ["--exchange-every", 4], ["--beta", 1]):
+        self.assertEqual(without_end((self.folder / "sums").read_bytes()), sums)
+        for wrong in (
+            ["--temperatures", "0.8:1.7:5"],
+            ["--copies", 2],
+            ["--first-sample", 3],
+            ["--spins", "x"],
+            ["--exchange-every", 4],
+            ["--beta", 1],
+        ):
             self.refused("--resume", "c", *wrong, names=wrong[0])
         (self.folder / "c.rows").unlink()
         (self.folder / "c").unlink()
@@ -829,6 +845,131 @@ class LongRuns(programs.InFolder):
             self.refused("--generator", "curand-xorwow", "--checkpoint", "c", names="--generator")
 
 
+class Merging(programs.InFolder):
+    """Jobs with some of the samples each are one run of all of them."""
+
+    TABLES = (("--output", "rows.csv"), ("--averages", "averages.json"), ("--correlations", "c4.csv"))
+
+    def ask(self, *arguments, code=0):
+        done = subprocess.run([programs.PROGRAM, *map(str, arguments)], cwd=self.folder, capture_output=True, text=True)
+        self.assertEqual(done.returncode, code, done.stderr)
+        return done.stdout if code == 0 else done.stderr
+
+    def tables(self, folder, correlations):
+        (self.folder / folder).mkdir()
+        names = self.TABLES if correlations else self.TABLES[:2]
+        return [word for option, name in names for word in (option, f"{folder}/{name}")]
+
+    def jobs(self, problem, samples, each, *more):
+        """The names of their sums."""
+        for first in range(0, samples, each):
+            now = ["--samples", min(each, samples - first), "--first-sample", first, "--sums", f"{first}.sums"]
+            self.ask(*problem, *now, *(word.format(first) if isinstance(word, str) else word for word in more))
+        return [f"{first}.sums" for first in range(0, samples, each)]
+
+    def assert_ten_jobs_are_one_run(self, *problem, correlations=False):
+        tables = self.tables("one", correlations)
+        one = self.ask(*problem, "--samples", 38, *tables, "--sums", "all.sums", "--json")
+        self.tables("job", correlations)
+        jobs = self.jobs(problem, 38, 4, *(name.replace("one/", "job/{}") for name in tables))
+        self.assertEqual(len(jobs), 10)
+        tables = self.tables("merged", correlations)
+        random.Random(1).shuffle(jobs)
+        merged = self.ask("--merge", *jobs, "--samples", 38, *tables, "--sums", "merged.sums", "--json")
+        for file in (self.folder / "one").iterdir():
+            self.assertEqual((self.folder / "merged" / file.name).read_bytes(), file.read_bytes(), file.name)
+        self.assertEqual(LongRuns.without_seconds(merged), LongRuns.without_seconds(one))
+        # What was merged can be merged.
+        self.ask("--merge", "merged.sums", "--averages", "again.json")
+        self.assertEqual((self.folder / "again.json").read_bytes(), (self.folder / "one/averages.json").read_bytes())
+        for name in ("one", "job", "merged"):
+            shutil.rmtree(self.folder / name)
+
+    PROBLEM = ("--size", 4, "--sweeps", 24, "--samples-per-stream", 2)
+
+    def test_ten_jobs_are_one_run(self):
+        self.assert_ten_jobs_are_one_run(*self.PROBLEM, "--measure", "log:2", correlations=True)
+
+    def test_on_a_ladder(self):
+        ladder = ("--temperatures", "0.9:2:4", "--exchange-every", 2)
+        self.assert_ten_jobs_are_one_run(*self.PROBLEM, *ladder)
+
+    def test_with_draws_for_words_of_sites(self):
+        if stage()[:3] not in ("00_", "07_"):
+            self.skipTest("another stage has them")
+        self.assert_ten_jobs_are_one_run("--size", 4, "--sweeps", 24, "--generator", "philox-planes")
+
+    @of_the_program
+    def test_given_couplings(self):
+        names = [f"{i}.txt" for i in range(4)]
+        problem = ("--size", 4, "--sweeps", 3, "--samples-per-stream", 2)
+        self.ask(*problem, "--samples", 4, "--write-couplings", *names)
+        self.ask(*problem, "--couplings", *names, "--averages", "one.csv")
+        for first in (0, 2):
+            now = ["--couplings", *names[first : first + 2], "--first-sample", first]
+            self.ask(*problem, *now, "--sums", f"{first}.sums")
+        self.ask("--merge", "0.sums", "2.sums", "--averages", "merged.csv")
+        self.assertEqual((self.folder / "merged.csv").read_bytes(), (self.folder / "one.csv").read_bytes())
+
+    @of_the_program
+    def test_what_is_missing_doubled_or_foreign_is_named(self):
+        jobs = self.jobs(self.PROBLEM, 20, 4)
+        shutil.copy(self.folder / "4.sums", self.folder / "copy")
+        self.ask(*self.PROBLEM, "--samples", 4, "--first-sample", 4, "--seed", 8, "--sums", "other")
+        self.ask(*self.PROBLEM, "--samples", 4, "--first-sample", 4, "--measure", "log", "--sums", "log")
+        self.ask(*self.PROBLEM, "--samples", 4, "--first-sample", 4, "--write-spins", "spins")
+        (self.folder / "damaged").write_bytes((self.folder / "4.sums").read_bytes()[:-9])
+
+        def refused(*arguments, names):
+            before = self.snapshot()
+            said = self.ask("--merge", *arguments, "--averages", "all.csv", code=2)
+            self.assertIn(names, said)
+            self.assertEqual(said.count("\n"), 1)
+            self.assertEqual(self.snapshot(), before)
+
+        refused(*jobs[:2], *jobs[3:], names="samples 8 to 11 are in no file")
+        refused(*jobs, "copy", names="4.sums and copy both have samples 4 to 7")
+        refused(*jobs[:2], *jobs[4:], "copy", names="both have samples 4 to 7; samples 8 to 15 are in no file")
+        refused(*jobs, "--samples", 24, names="samples 20 to 23 are in no file")
+        refused(*jobs[1:], "--samples", 20, "--first-sample", 0, names="samples 0 to 3 are in no file")
+        refused(*jobs, "--samples", 18, names="16.sums has samples 16 to 19, asked for are samples 0 to 17")
+        refused(jobs[0], "other", names="other: a part of another run: its --seed is 8; 0.sums has 42")
+        refused(jobs[0], "log", names='its --measure is "log"; 0.sums has "end"')
+        refused(jobs[0], "spins", names="spins: not a file of sums of spin_glass")
+        refused(jobs[0], "damaged", names="damaged: damaged")
+        refused(jobs[0], "--correlations", "c.csv", names="0.sums has none")
+        refused(*jobs, "--seed", 9, names="--seed")
+
+    @of_the_program
+    def test_spins_go_out_and_in(self):
+        first = ("--size", 4, "--samples", 6, "--samples-per-stream", 2, "--replicas", 3)
+        out = json.loads(self.ask(*first, "--sweeps", 5, "--write-spins", "spins", "--json"))
+        back = json.loads(self.ask(*first, "--sweeps", 0, "--spins", "spins", "--json"))
+        self.assertEqual(back["hash"], out["hash"])
+        self.assertEqual((back["problem"]["spins"], back["problem"]["start"]), ("spins", None))
+        # Some of the samples, with the streams of theirs; and a checkpoint does not need the file.
+        for name, at in (("one", first), ("part", (*first, "--samples", 2, "--first-sample", 4))):
+            shape = at if name == "one" else ("--size", 4, "--samples-per-stream", 2, "--replicas", 3, *at[-4:])
+            self.ask(*shape, "--sweeps", 4, "--spins", "spins", "--checkpoint", name, "--write-spins", f"{name}.spins")
+        (self.folder / "spins").rename(self.folder / "gone")
+        self.ask("--resume", "part", "--sweeps", 7, "--output", "x.csv", code=2)
+        more = [json.loads(self.ask("--resume", name, "--sweeps", 7, "--json")) for name in ("one", "part")]
+        bits = [(self.folder / f"{name}.spins").read_bytes()[:-8] for name in ("one", "part")]
+        self.assertEqual(bits[1][-2 * 3 * 8 :], bits[0][-2 * 3 * 8 :])
+        self.assertNotEqual(more[0]["hash"], more[1]["hash"])
+
+        shape = ("--size", 4, "--samples-per-stream", 2, "--spins", "gone")
+        for wrong, names in (
+            (("--replicas", 4), "gone: its spins are of L = 4, samples 0 to 5, replicas: 3; the run has"),
+            (("--replicas", 3, "--samples", 7), "samples 0 to 6"),
+            (("--replicas", 3, "--first-sample", 6), "sample"),
+            (("--start", "ordered"), "--start"),
+        ):
+            self.assertIn(names, self.ask(*shape, *wrong, code=2))
+        self.assertIn("not a file of spins", self.ask("--size", 4, "--spins", "one", code=2))
+        self.assertIn("cannot be opened", self.ask("--size", 4, "--spins", "nothing", code=2))
+
+
 class Runs(programs.Printing):
     def test_hashes(self):
         """Computed with a separate program that shares no line with psFlip; every stage gives them."""
@@ -935,11 +1076,13 @@ class Runs(programs.Printing):
                 "temperature": 4.0,
                 "sweeps": 3,
                 "samples": 2,
+                "first_sample": 0,
                 "replicas": 3,
                 "samples_per_stream": 5,
                 "generator": "minstd",
                 "seed": 7,
                 "start": "ordered",
+                "spins": None,
                 "ferromagnetic_fraction": 0.75,
                 "couplings": None,
                 "measure": "every:2",
@@ -1049,7 +1192,7 @@ class Runs(programs.Printing):
     def test_help(self):
         self.assert_helps_with(
             "size temperature beta sweeps samples replicas samples-per-stream generator seed start ferromagnetic-fraction "
-            "couplings write-couplings measure output averages correlations checkpoint checkpoint-every resume device "
+            "couplings write-couplings measure output averages correlations first-sample sums merge spins write-spins checkpoint checkpoint-every resume device "
             "indexing load threads sites-per-thread json"
         )
 

@@ -285,6 +285,53 @@ TEST_P(Engine, GoesOnWithVeryManySamples) {
   EXPECT_TRUE(same(simulation->state(), reference->state()));
 }
 
+/// A run of samples S, S + 1, ... has the spins, streams and exchanges that these have in the run of all of them: in
+/// every engine, with every generator, in as many sweeps as any kernel does at once.
+TEST_P(Engine, HasTheSamplesOfALargerProblem) {
+  for (const Generator generator : generators) {
+    if (!promises(generator, GetParam())) continue;
+    for (const bool ladder : {false, true}) {
+      if (ladder && generator == Generator::philox_planes) continue;
+      Problem all = with_generator(small_problem(6), generator);
+      all.replicas = 4;
+      all.samples = 40;
+      if (generator != Generator::philox_planes) all.samples_per_stream = 16;
+      if (ladder) all.ladder = {{0.9, 1.3}, 1};
+      const auto reference = reference::make_simulation(all, {});
+      reference->advance(17);
+      const State of_all = reference->state();
+      const std::vector<std::uint32_t> streams_of_all = streams(*reference);
+      for (const auto& [first, samples] : {std::pair{16, 16}, {32, 8}}) {
+        Problem part = all;
+        part.first_sample = first;
+        part.samples = samples;
+        State expected = of_all;
+        expected.samples = samples;
+        const auto cut = [&](auto& numbers, std::int64_t of_sample) {
+          numbers = {numbers.begin() + first * of_sample, numbers.begin() + (first + samples) * of_sample};
+        };
+        cut(expected.spins, all.replicas * sites(all));
+        if (ladder) {
+          cut(expected.exchanges.accepted, all.replicas);
+          cut(expected.exchanges.walkers, all.replicas);
+        }
+        std::vector<std::uint32_t> expected_streams;
+        const std::int64_t of_word = groups(all) * sites(all), skipped = first / all.samples_per_stream * sites(all);
+        for (auto word = streams_of_all.begin(); word < streams_of_all.end(); word += of_word)
+          expected_streams.insert(expected_streams.end(), word + skipped, word + skipped + groups(part) * sites(part));
+        for (const Launch& launch : indexings_for(part)) {
+          SCOPED_TRACE(describe(part) + ", from sample " + std::to_string(first) + "; " + describe(launch));
+          const auto simulation = make(part, launch);
+          simulation->advance(1);
+          simulation->advance(16);
+          EXPECT_TRUE(same(simulation->state(), expected));
+          EXPECT_TRUE(streams(*simulation) == expected_streams);
+        }
+      }
+    }
+  }
+}
+
 TEST_P(Engine, RefusesToGoOnFromAnotherProblem) {
   const Problem problem = small_problem(6);
   const auto simulation = make(problem, {});
@@ -404,6 +451,9 @@ TEST_P(Engine, RefusesImpossibleProblems) {
   expect_refused([](Problem& problem) { problem.samples = 0; }, "--samples is 0");
   expect_refused([](Problem& problem) { problem.replicas = 0; }, "--replicas is 0");
   expect_refused([](Problem& problem) { problem.samples_per_stream = 0; }, "--samples-per-stream is 0");
+  expect_refused([](Problem& problem) { problem.first_sample = 3; }, "--first-sample is 3: allowed are multiples of");
+  expect_refused([](Problem& problem) { problem.first_sample = -2; }, "--first-sample is -2");
+  expect_refused([](Problem& problem) { problem.first_sample = 1 << 26; }, "--first-sample is 67108864");
   expect_refused([](Problem& problem) { problem.ferromagnetic_fraction = 1.5; }, "--ferromagnetic-fraction is 1.5");
   using Samples = std::vector<std::vector<Coupling>>;
   const std::int64_t bonds = 3 * sites(small_problem(6));
