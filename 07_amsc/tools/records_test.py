@@ -35,9 +35,13 @@ class Records(unittest.TestCase):
             for kernel, ps in (("wide", 0.01), ("overlapped", 0.09))
         ]
         self.one = [
-            {"size": size, "samples": samples, "replicas": replicas, "ps_per_flip": ps}
+            {"kernel": kernel, "size": size, "samples": samples, "replicas": replicas} | of_kernel
             for size, samples, replicas in records.OF_ONE_SYSTEM
-            for ps in (0.7, 0.6)
+            for kernel, of_kernel in (
+                ("synchronous", {"temperature": 1.1, "ps_per_flip": 0.7}),
+                ("spread", {"temperature": 1.1, "ps_per_flip": 0.6}),
+                ("synchronous", {"temperature": 2, "ps_per_flip": 0.5}),
+            )
         ]
 
     def write(self):
@@ -61,7 +65,7 @@ class Records(unittest.TestCase):
         self.assertEqual([row.ps for row in rows], ["0.0600", "0.150", "0.500", *["0.0900"] * 2, *["0.600"] * 4])
         self.assertEqual(rows[0].what, "**resident**, Philox, L = 8, 4 replicas")
         self.assertEqual(rows[1].what, "**wide**, MINSTD, L = 256, 4 replicas")
-        self.assertEqual(rows[5].what, "**synchronous**, L = 128, 1 replica")
+        self.assertEqual(rows[5].what, "**spread**, L = 128, 1 replica")
 
     def test_who_shares_a_draw(self):
         rows = self.ours()

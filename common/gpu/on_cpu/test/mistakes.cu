@@ -7,6 +7,7 @@
 
 #include <cooperative_groups.h>
 #include <cuda_pipeline.h>
+#include <cuda/atomic>
 #include <cuda/barrier>
 
 #include <cstdio>
@@ -201,6 +202,21 @@ __global__ void cluster_wait_alone(const int* in, int* out) {
   const int site = blockIdx.x * threads + threadIdx.x;
   if constexpr (right) this_cluster().barrier_arrive();
   this_cluster().barrier_wait();  // cluster_wait_alone
+  out[site] = in[site];
+}
+
+__device__ int letters[blocks];
+
+template <bool right>
+__global__ void grid_no_letter(const int* in, int* out) {
+  using Letter = cuda::atomic_ref<int, cuda::thread_scope_device>;
+  const int block = blockIdx.x, site = block * threads + threadIdx.x;
+  if (threadIdx.x == 0) {
+    if (right || block < blocks - 1) Letter(letters[block]).store(1, cuda::memory_order_relaxed);
+    while (Letter(letters[(block + 1) % blocks]).load(cuda::memory_order_relaxed) == 0) {  // grid_no_letter
+    }
+  }
+  __syncthreads();  // grid_no_letter
   out[site] = in[site];
 }
 
@@ -563,12 +579,8 @@ Sites run(const Sites& input) {
 }
 
 template <auto kernel>
-Sites run_clusters(const Sites& input) {
+Sites run_with(cudaLaunchAttribute attribute, const Sites& input) {
   const DeviceArrays device(input);
-  cudaLaunchAttribute attribute{};
-  attribute.id = cudaLaunchAttributeClusterDimension;
-  attribute.val.clusterDim.x = blocks_in_cluster;
-  attribute.val.clusterDim.y = attribute.val.clusterDim.z = 1;
   cudaLaunchConfig_t config{};
   config.gridDim = blocks;
   config.blockDim = threads;
@@ -577,6 +589,23 @@ Sites run_clusters(const Sites& input) {
   config.numAttrs = 1;
   CHECK_CUDA(cudaLaunchKernelEx(&config, kernel, device.in, device.out));
   return device.result();
+}
+
+template <auto kernel>
+Sites run_clusters(const Sites& input) {
+  cudaLaunchAttribute attribute{};
+  attribute.id = cudaLaunchAttributeClusterDimension;
+  attribute.val.clusterDim.x = blocks_in_cluster;
+  attribute.val.clusterDim.y = attribute.val.clusterDim.z = 1;
+  return run_with<kernel>(attribute, input);
+}
+
+template <auto kernel>
+Sites run_together(const Sites& input) {
+  cudaLaunchAttribute attribute{};
+  attribute.id = cudaLaunchAttributeCooperative;
+  attribute.val.cooperative = 1;
+  return run_with<kernel>(attribute, input);
 }
 
 template <bool right>
@@ -789,6 +818,7 @@ const Mistake mistakes[] = {
     {"cluster_half_barrier", run_clusters<cluster_half_barrier<true>>, run_clusters<cluster_half_barrier<false>>,
      unchanged},
     {"cluster_wait_alone", run_clusters<cluster_wait_alone<true>>, run_clusters<cluster_wait_alone<false>>, unchanged},
+    {"grid_no_letter", run_together<grid_no_letter<true>>, run_together<grid_no_letter<false>>, unchanged},
     {"cluster_no_such_block", run_clusters<cluster_no_such_block<true>>, run_clusters<cluster_no_such_block<false>>,
      block_to_the_left},
     {"cluster_local_variable", run_clusters<cluster_local_variable<true>>, run_clusters<cluster_local_variable<false>>,

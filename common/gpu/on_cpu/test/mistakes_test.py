@@ -95,6 +95,12 @@ CLUSTER_DEADLOCK = abort(
     r".*: block \(\d,0,0\): 64 threads wait at this barrier of the cluster\n){4}\Z"
 )
 
+GRID_DEADLOCK = abort(
+    r"\Adeadlock in the grid that begins with block \(0,0,0\): 128 of its 1024 threads wait for threads that will not "
+    r"come\n.*: block \(6,0,0\): 127 threads wait at this barrier\n"
+    r".*: block \(6,0,0\): 1 threads read an atomic here, over and over\n\Z"
+)
+
 
 def phase_deadlock(missing, waiting="128"):
     return abort(
@@ -140,6 +146,7 @@ TABLE = {
     "cluster_deadlock": everywhere(CLUSTER_DEADLOCK),
     "cluster_half_barrier": everywhere(stops("comes to the barrier of the cluster again, and has not waited there")),
     "cluster_wait_alone": everywhere(stops("waits at the barrier of the cluster, and has not arrived there")),
+    "grid_no_letter": everywhere(GRID_DEADLOCK),
     "cluster_no_such_block": everywhere(stops("asks for the shared memory of a block that its cluster does not have")),
     "cluster_local_variable": everywhere(stops("asks for the place of what is not in its shared memory")),
     "copy_no_wait": everywhere(NO_WAIT, address=UNTIMELY, thread=race(NO_WAIT)),
