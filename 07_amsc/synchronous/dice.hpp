@@ -47,15 +47,15 @@ struct Throw {
 template <int tops, int replicas>
 __device__ void throw_dice(const Dice& dice, const Throw& which, std::uint32_t sites,
                            std::uint32_t (&accepted)[costs][replicas]) {
-  const std::uint32_t sample = 32 * (dice.first_sample + which.sample);
+  const std::uint32_t of_sample = 32 * (dice.first_sample + which.sample);
   const auto hash = [&](std::uint32_t replica, std::uint32_t n) {
     return prng::philox4x32({{which.word, replica, which.sweep, n}}, dice.keys);
   };
   std::uint32_t undecided[replicas], left = 0;
 #pragma unroll
   for (int r = 0; r < replicas; ++r) {
-    const prng::Quadruple first = hash(which.replica + r, sample);
-    const prng::Quadruple second = hash(which.replica + r, sample + 1);
+    const prng::Quadruple first = hash(which.replica + r, of_sample);
+    const prng::Quadruple second = hash(which.replica + r, of_sample + 1);
     const std::uint32_t plane[planes] = {first.of[0],  first.of[1],  first.of[2],  first.of[3],
                                          second.of[0], second.of[1], second.of[2], second.of[3]};
     std::uint32_t some = 0;
@@ -75,7 +75,7 @@ __device__ void throw_dice(const Dice& dice, const Throw& which, std::uint32_t s
   }
   // Number k is for the k-th undecided site of each word. Every replica has its own quarter of it.
   for (std::uint32_t k = 0; left != 0; ++k) {
-    const prng::Quadruple numbers = hash(which.replica / 4, 0x80000000 + sample + k);
+    const prng::Quadruple numbers = hash(which.replica / 4, 0x80000000 + of_sample + k);
     left = 0;
 #pragma unroll
     for (int r = 0; r < replicas; ++r) {

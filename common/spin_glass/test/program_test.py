@@ -167,8 +167,8 @@ class Refusals(programs.Refusing):
                 self.assert_refused("--generator", generator, names="minstd")
 
     def test_draws_for_words_of_sites(self):
-        """With philox-planes samples share nothing. Which stages have it: engine_test knows more."""
-        if stage()[:3] in ("00_", "07_"):
+        """With philox-planes samples share nothing."""
+        if has_all_generators():
             self.assert_refused(
                 *("--generator", "philox-planes", "--samples-per-stream", 2), names="--samples-per-stream is 2"
             )
@@ -500,7 +500,7 @@ class LongRuns(programs.InFolder):
         self.assertGreater(longer["seconds"], short["seconds"])
 
     def test_resumed_with_draws_for_words_of_sites(self):
-        if stage()[:3] not in ("00_", "07_"):
+        if not has_all_generators():
             return
         problem = ["--size", 8, "--samples", 3, "--replicas", 5, "--generator", "philox-planes"]
         self.succeed(*problem, "--sweeps", 77, "--checkpoint", "c")

@@ -14,6 +14,7 @@ USUAL = {
     "launches": [{}],  # 3D: options, of all sizes or of those in `sizes`
     "generators": SPIN_GLASS.rows["generator"][:1],
     "replicas": [1, 2, 3, 4, 5],
+    "samples": [1, 2, 31, 33, 65],  # 3D: of problems drawn for a call
     "sweeps": [1, 7],  # 3D: from, to, of problems drawn for a call
     "ranks": [1],  # of MPI
     "timed": {"sizes": [112, 144], "samples": 4},  # from, to; what takes a GPU long enough
@@ -95,9 +96,10 @@ def fresh(task, model, rng):
     def problem(size, generator):
         sweeps = rng.randint(*told(task)["sweeps"])
         how = {"size": size, "sweeps": sweeps, "seed": rng.randrange(2**63), "generator": generator}
-        how |= {"temperature": round(rng.uniform(0.4, 5), 3), "samples": rng.choice([1, 2, 31, 33, 65])}
+        how |= {"temperature": round(rng.uniform(0.4, 5), 3), "samples": rng.choice(told(task)["samples"])}
         how |= {"replicas": rng.choice(told(task)["replicas"])}
-        how |= {"samples_per_stream": rng.choice([1, 7, 32, 64]), "start": rng.choice(["random", "ordered"])}
+        shared = 1 if generator == "philox-planes" else rng.choice([1, 7, 32, 64])
+        how |= {"samples_per_stream": shared, "start": rng.choice(["random", "ordered"])}
         return options(**how, ferromagnetic_fraction=round(rng.uniform(0, 1), 3))
 
     def ranks(size):

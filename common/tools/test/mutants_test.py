@@ -125,6 +125,18 @@ class Verdicts(WithPatch):
         self.assertEqual([verdict.problem for verdict in verdicts], ["", "races does not fail: fine", ""])
         built.assert_called_once()
 
+    def test_a_file_of_an_exercise_is_judged_in_its_place(self):
+        for name, file in (
+            ("07_dice_no_tail", "synchronous/dice.hpp"),
+            ("07_march_no_wait", "kernels/overlapped/march.cuh"),
+        ):
+            mutant = next(one for one in read_mutants() if one.name == name)
+            task = Task("07_amsc", mutant.exercise)
+            result = Result(task, [Part("build", True, ""), Part(mutant.part, False, "")])
+            with mock.patch("lab.wrong.mutants.grade", return_value=result) as grade:
+                list(try_mutant(mutant, None))
+            self.assertEqual((grade.call_args.args[0], list(grade.call_args.args[1])), (task, [f"07_amsc/{file}"]))
+
     def test_what_takes_a_gpu_is_not_judged_without_one(self):
         text = WRONG.replace("races", "speed").replace("Names: // Stage 03: wrong\n", "")
         for passed, reason, problem in (

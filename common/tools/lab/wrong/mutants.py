@@ -47,7 +47,8 @@ def try_mutant(mutant, kit, times=1):
     with tempfile.TemporaryDirectory(prefix="psflip-mutant-") as folder:
         update = apply(mutant, Path(folder))
         task = Task(mutant.stage, mutant.exercise)
-        files = {files_of(task, ROOT)[0]: update.read_bytes()}
+        own = files_of(task, ROOT)[0] if mutant.exercise is None else f"{mutant.stage}/{mutant.file}"
+        files = {own: update.read_bytes()}
         result = grade(task, files, kit=kit, only=(mutant.part,), seconds=mutant.seconds)
         yield verdict_on(mutant, result.part(mutant.part), update)
         for _ in range(times - 1):

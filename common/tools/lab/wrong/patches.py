@@ -4,7 +4,8 @@ A patch is a file common/lab/mutants/NN/NAME.patch, or in a room of NN. First co
 diff:
     Stage    the folder
     File     what the patch is against, if another file there that can take the place of update.cu
-    Exercise the number of one whose file the patch is against; it is judged as that exercise is
+    Exercise the number of one whose file the patch is against, or that asks for such mistakes in any File; it is judged
+             as that exercise is
     Mistake  what the student did, in a student's words
     Part     the part of the grader's result that must fail; its reason is what the student reads
     Reason   a regular expression for that reason; what it matches goes into the table
@@ -69,8 +70,7 @@ def read_mutant(path):
     expect(exercise.isdecimal() or not exercise, f"Exercise: {exercise} is no whole number")
     exercise = int(exercise) if exercise else None
     file = "".join(values["File"]) or "update.cu"
-    if exercise is not None:
-        expect(not values["File"], "the exercise says which file it is")
+    if exercise is not None and not values["File"]:
         file = files_of(Task(stage, exercise), ROOT)[0].removeprefix(f"{stage}/")
     expect((ROOT / stage / file).is_file(), f"{'File' if values['File'] else 'Stage'}: there is no {stage}/{file}")
     expect(part in WEIGHTS, f"Part: {part} is none of {', '.join(WEIGHTS)}")
