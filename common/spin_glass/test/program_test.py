@@ -80,6 +80,9 @@ class Refusals(programs.Refusing):
         for option in ("--samples", "--replicas", "--samples-per-stream"):
             for number in (0, -1, "1.5", 1 << 25, "010"):
                 self.assert_refused(option, number, names=option)
+        for number in (-1, "1.5", 1 << 26, (1 << 26) + 1, 3, 33):
+            self.assert_refused("--first-sample", number, names=f"--first-sample{' is' if number in (3, 33) else ''}")
+        self.assert_refused("--merge", "nowhere", names="nowhere: cannot be opened")
         for rule in (
             "sometimes",
             "every:0",
@@ -1129,11 +1132,13 @@ class Runs(programs.Printing):
                 "temperature": 1.1,
                 "sweeps": 100,
                 "samples": 1,
+                "first_sample": 0,
                 "replicas": 4,
                 "samples_per_stream": 32,
                 "generator": "minstd",
                 "seed": 42,
                 "start": "random",
+                "spins": None,
                 "ferromagnetic_fraction": 0.5,
                 "couplings": None,
                 "measure": "end",
