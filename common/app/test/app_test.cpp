@@ -61,6 +61,21 @@ TEST(StateHash, IsFnv1a) {
   EXPECT_EQ(hex(hash.value()), "08328707b4eb6e3a");  // of the bytes 0 and 1
 }
 
+TEST(StateHash, IsJoinedFromThoseOfParts) {
+  std::uint64_t bits = 0x9e3779b97f4a7c15;
+  StateHash all;
+  std::uint64_t joined = all.value();
+  for (const int spins : {1, 2, 0, 64, 1, 37, 5, 63}) {  // after an even hash and after an odd one
+    StateHash part;
+    for (int i = 0; i < spins; ++i, bits = bits >> 1 | bits << 63) {
+      part.add((bits & 1) != 0);
+      all.add((bits & 1) != 0);
+    }
+    joined = StateHash::joined(joined, part.value(), spins);
+    EXPECT_EQ(hex(joined), hex(all.value()));
+  }
+}
+
 TEST(Host, HasAProcessorAndMemory) {
   EXPECT_THAT(processor_name(), testing::Not(IsEmpty()));
   EXPECT_GT(host_memory_bytes(), 1 << 24);

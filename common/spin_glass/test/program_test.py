@@ -80,6 +80,9 @@ class Refusals(programs.Refusing):
         for option in ("--samples", "--replicas", "--samples-per-stream"):
             for number in (0, -1, "1.5", 1 << 25, "010"):
                 self.assert_refused(option, number, names=option)
+        for number in (-1, "1.5", 1 << 26, (1 << 26) + 1, 3, 33):
+            self.assert_refused("--first-sample", number, names=f"--first-sample{' is' if number in (3, 33) else ''}")
+        self.assert_refused("--merge", "nowhere", names="nowhere: cannot be opened")
         for rule in (
             "sometimes",
             "every:0",
@@ -870,6 +873,8 @@ class Merging(programs.InFolder):
     def assert_ten_jobs_are_one_run(self, *problem, correlations=False):
         tables = self.tables("one", correlations)
         one = self.ask(*problem, "--samples", 38, *tables, "--sums", "all.sums", "--json")
+        for name, value in json.loads(one)["launch"].items():  # else fewer samples may be launched in another way
+            problem += (f"--{name.replace('_', '-')}", value) if value is not None else ()
         self.tables("job", correlations)
         jobs = self.jobs(problem, 38, 4, *(name.replace("one/", "job/{}") for name in tables))
         self.assertEqual(len(jobs), 10)
@@ -1127,11 +1132,13 @@ class Runs(programs.Printing):
                 "temperature": 1.1,
                 "sweeps": 100,
                 "samples": 1,
+                "first_sample": 0,
                 "replicas": 4,
                 "samples_per_stream": 32,
                 "generator": "minstd",
                 "seed": 42,
                 "start": "random",
+                "spins": None,
                 "ferromagnetic_fraction": 0.5,
                 "couplings": None,
                 "measure": "end",

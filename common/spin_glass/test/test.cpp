@@ -291,7 +291,7 @@ TEST_P(Engine, HasTheSamplesOfALargerProblem) {
   for (const Generator generator : generators) {
     if (!promises(generator, GetParam())) continue;
     for (const bool ladder : {false, true}) {
-      if (ladder && generator == Generator::philox_planes) continue;
+      if (ladder && generator != Generator::minstd && generator != Generator::philox) continue;
       Problem all = with_generator(small_problem(6), generator);
       all.replicas = 4;
       all.samples = 40;
@@ -302,6 +302,7 @@ TEST_P(Engine, HasTheSamplesOfALargerProblem) {
       const State of_all = reference->state();
       const std::vector<std::uint32_t> streams_of_all = streams(*reference);
       for (const auto& [first, samples] : {std::pair{16, 16}, {32, 8}}) {
+        if (ladder && first == 16) continue;
         Problem part = all;
         part.first_sample = first;
         part.samples = samples;
