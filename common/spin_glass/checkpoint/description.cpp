@@ -35,6 +35,7 @@ void for_each_field(F f, SavedOrConst& saved) {
   f("--output", outputs.rows);
   f("--averages", outputs.averages);
   f("--correlations", outputs.correlations);
+  f("--distribution", outputs.distribution);
   f("--json", saved.json);
   f("--checkpoint-every", saved.checkpoint_every);
   f("--device", saved.device);
@@ -126,7 +127,7 @@ Json as_json(const Saved& saved) {
 Saved saved_of(const Json& json) {
   Saved saved;
   const auto is_newer = [](std::string_view option) {
-    return option == "--temperatures" || option == "--exchange-every";
+    return option == "--temperatures" || option == "--exchange-every" || option == "--distribution";
   };
   const auto read = [&](const char* option, auto& field) {
     if (json.contains(option) || !is_newer(option)) read_value(json.at(option), field);  // a checkpoint may be older

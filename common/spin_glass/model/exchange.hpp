@@ -61,6 +61,13 @@ inline std::int64_t next_exchange(const Ladder& ladder, std::int64_t half_sweeps
   return (half_sweeps / (2 * ladder.exchange_every) + 1) * 2 * ladder.exchange_every;
 }
 
+/// So many temperatures from lowest to highest with alike acceptances. To the first order in the distance of T and T'
+/// the mean of (b - b')(E' - E) is N c (ln T' - ln T)^2, and how often an exchange is accepted depends on that alone.
+/// So the integral of sqrt(c) d ln T is the same between all neighbours. c(T) is that of random couplings, +1 as often
+/// as -1: measured, known from lowest_known_temperature on, and taken to be the same for every L.
+std::vector<double> even_temperatures(double lowest, double highest, std::int64_t count);
+inline constexpr double lowest_known_temperature = 0.4;
+
 // ---- Who goes: a walker is what changes places, 4 * its round trips + where it was last.
 
 inline constexpr std::uint32_t nowhere_yet = 0, was_coldest = 1, was_warmest = 2;

@@ -44,7 +44,7 @@ RunFiles::RunFiles(const Outputs& outputs, std::int64_t samples, const std::vect
                        ": it takes one for each sample, and there are " + std::to_string(samples));
   }
   std::vector<std::string> written = outputs.couplings;
-  for (const auto& path : {outputs.rows, outputs.averages, outputs.correlations}) {
+  for (const auto& path : {outputs.rows, outputs.averages, outputs.correlations, outputs.distribution}) {
     if (path) written.push_back(*path);
   }
   std::ranges::for_each(written, refuse_journal);
@@ -59,13 +59,16 @@ RunFiles::RunFiles(const Outputs& outputs, std::int64_t samples, const std::vect
   if (outputs.correlations) {
     correlations_.emplace("--correlations", *outputs.correlations);
   }
+  if (outputs.distribution) {
+    distribution_.emplace("--distribution", *outputs.distribution);
+  }
   for (const std::string& path : outputs.couplings) {
     couplings_.emplace_back(path);
   }
 }
 
 bool RunFiles::writes_standard_output() const {
-  const auto tables = {&rows_, &averages_, &correlations_};
+  const auto tables = {&rows_, &averages_, &correlations_, &distribution_};
   return std::ranges::any_of(tables, [](auto* table) { return *table && (*table)->file().is_standard_output(); }) ||
          std::ranges::any_of(couplings_, [](const OutputFile& file) { return file.is_standard_output(); });
 }
@@ -113,10 +116,8 @@ void RunFiles::end(const ResultTable::Header& header, const Problem& problem, co
   if (rows_) {
     rows_->write_end();
   }
-  if (averages_ && problem.ladder) {
-    averages_->write_header(header, ladder_columns());
-    for (const LadderAverages& row : result.ladder.rows()) averages_->write_row(ladder_row(row, temperatures_));
-    averages_->write_end();
+  if (problem.ladder) {
+    write_ladder(header, result.ladder.rows(), problem.size);
   } else if (averages_) {
     averages_->write_header(header, average_columns(averages.front()));
     for (const AveragesAt& at : averages) {
@@ -124,7 +125,7 @@ void RunFiles::end(const ResultTable::Header& header, const Problem& problem, co
     }
     averages_->write_end();
   }
-  if (correlations_) {
+  if (correlations_ && !problem.ladder) {
     correlations_->write_header(header, {"sweep", "r", "c4", "c4_error"});
     for (const AveragesAt& at : averages) {
       const std::vector<Average>& c4 = at.correlations->c4;
@@ -135,12 +136,36 @@ void RunFiles::end(const ResultTable::Header& header, const Problem& problem, co
     correlations_->write_end();
   }
   // All are written before any appears.
-  for (std::optional<ResultTable>* const table : {&rows_, &averages_, &correlations_}) {
+  for (std::optional<ResultTable>* const table : {&rows_, &averages_, &correlations_, &distribution_}) {
     if (*table) (*table)->file().commit();
   }
   for (OutputFile& file : couplings_) {
     file.commit();
   }
+}
+
+void RunFiles::write_ladder(const ResultTable::Header& header, const std::vector<LadderAverages>& rows,
+                            std::int64_t size) {
+  if (averages_) {
+    averages_->write_header(header, ladder_columns());
+    for (const LadderAverages& row : rows) averages_->write_row(ladder_row(row, temperatures_));
+    averages_->write_end();
+  }
+  const auto write = [&](ResultTable& table, const std::string& x, const std::string& y, auto function, auto x_of) {
+    table.write_header(header, {"sweep_first", "sweep", "measurements", "temperature", x, y, y + "_error"});
+    for (const LadderAverages& row : rows) {
+      std::int64_t i = 0;
+      for (const Average& average : row.*function)
+        table.write_row({row.first, row.last, row.measurements, temperatures_[row.t], x_of(i++), average.value,
+                         cell(average.error)});
+    }
+    table.write_end();
+  };
+  if (correlations_)
+    write(*correlations_, "r", "c4", &LadderAverages::c4, [](std::int64_t r) { return ResultTable::Cell(r); });
+  if (distribution_)
+    write(*distribution_, "q", "p", &LadderAverages::p,
+          [&](std::int64_t bin) { return ResultTable::Cell(distribution_q(size, bin)); });
 }
 
 std::vector<std::pair<std::string, std::optional<Average>>> quantities(const AveragesAt& at) {
