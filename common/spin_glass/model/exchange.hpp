@@ -82,6 +82,36 @@ PSFLIP_HOST_DEVICE constexpr std::uint32_t arrived(std::uint32_t walker, int t, 
 }
 constexpr std::uint32_t round_trips(std::uint32_t walker) { return walker / 4; }
 
+/// What a device decides exchange number e by, and what comes of it.
+struct Decisions {
+  ExchangeTable table;
+  std::uint64_t seed;
+  std::int64_t e;
+  int temperatures;  ///< n
+  std::int64_t sites;
+  const unsigned long long* unsatisfied;  ///< bonds, [unit][replica][bit]
+  std::uint32_t *accepted, *walkers;      ///< [sample * replicas + replica]
+
+  /// A lattice, sample * replicas + replica, changes places with the next, at temperatures t and t + 1.
+  PSFLIP_HOST_DEVICE void note(std::int64_t lattice, int t) const {
+    const std::uint32_t warming = walkers[lattice], cooling = walkers[lattice + 1];
+    walkers[lattice] = arrived(cooling, t, temperatures);
+    walkers[lattice + 1] = arrived(warming, t + 1, temperatures);
+    ++accepted[lattice];
+  }
+};
+
+/// The pairs that exchange number e is offered to, over all copies, and the colder replica of one of them.
+struct OfferedPairs {
+  int temperatures, parity, of_copy, all;
+
+  PSFLIP_HOST_DEVICE OfferedPairs(int n, int replicas, std::int64_t e)
+      : temperatures(n), parity(static_cast<int>(e % 2)), of_copy((n - parity) / 2), all(of_copy * (replicas / n)) {}
+  PSFLIP_HOST_DEVICE int colder(int pair) const {
+    return pair / of_copy * temperatures + 2 * (pair % of_copy) + parity;
+  }
+};
+
 /// The walkers of all replicas at the start.
 std::vector<std::uint32_t> first_walkers(const Problem& problem);
 
