@@ -60,6 +60,9 @@ class MultispinSimulation : public DeviceSimulation<Layout, Prng, Packing>, publ
     if constexpr (std::same_as<Layout, Sliced>)  // a part of a lattice counts its part
       count_unsatisfied_packed(this->packing_, arrays(), this->layout_, unsatisfied.data());
   }
+  void decide_exchanges(const spin_glass::Decisions& decisions, std::uint32_t* masks) override {
+    decide_packed(this->packing_, decisions, masks);
+  }
   void swap_replicas(const std::uint32_t* masks) override {
     swap_packed(this->packing_, {this->spins_[0].data(), this->spins_[1].data()}, masks);
   }

@@ -195,6 +195,9 @@ class Scripts(InFolder):
         self.assertEqual([row["temperature"] for row in one["acceptance"]], [1.1, 1.5])  # none of the warmest
         self.assertIn(f"{runs.in_words(one['e'][0]['value'], one['e'][0]['error'])}", text)
         self.assertEqual(set(one["agreement"]), {"e", "q2", "xi_l"})
+        c, other = (next(row for row in one[name] if row["temperature"] == 1.5) for name in ("c", "c_derivative"))
+        apart = abs(c["value"] - other["value"]) / math.hypot(c["error"], other["error"])
+        self.assertAlmostEqual(one["heat_capacities_apart"], apart)
         self.assertEqual(call(tempering, *arguments), (code, text, errors))  # nothing is done again
         with self.assertRaisesRegex(Failure, "has exchange-every 4, not 5"):
             call(tempering, *arguments[:-1], 5)

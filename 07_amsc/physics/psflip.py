@@ -12,6 +12,8 @@ psflip.crossing(psflip.read("L8.csv").last(), psflip.read("L10.csv").last(), "xi
 psflip.plot({8: run}, "xi_l", "xi.svg")
 spins, header = psflip.read_spins("run.spins")     # --write-spins: int8, [sample, replica, z, y, x]
 psflip.write_spins("new.spins", spins)             # for --spins
+p = psflip.read("p.csv").last().where(temperature=0.7)    # --distribution: p["q"], p["p"]
+psflip.autocorrelation(psflip.read("rows.csv"), "overlap_1", since=4096)    # of --output
 """
 
 import csv
@@ -130,6 +132,65 @@ def write_spins(path, spins, first_sample=0):
     for byte in data:
         checksum = (checksum ^ byte) * 0x100000001B3 & (1 << 64) - 1
     Path(path).write_bytes(data + checksum.to_bytes(8, "little"))
+
+
+def series(run, quantity, since=0):
+    """A column of --output as an array [sweep][sample][copy][temperature], and the sweeps, from `since` on; a run
+    without a ladder has one copy of each replica, and one temperature. A last sweep out of step is left out."""
+    shape = [
+        np.unique(run["sweep"]),
+        np.unique(run["sample"]),
+        np.unique(run["copy" if "copy" in run.columns else "replica"]),
+    ]
+    shape += [np.unique(run["temperature"])] if "temperature" in run.columns else [np.zeros(1)]
+    values = run[quantity].reshape([len(one) for one in shape])  # in this order the program writes them
+    sweeps = shape[0]
+    if len(sweeps) > 2 and sweeps[-1] - sweeps[-2] != sweeps[1] - sweeps[0]:
+        sweeps = sweeps[:-1]
+    if len(set(np.diff(sweeps))) != 1:
+        raise ValueError("a series is measured with --measure every:N")
+    values = values[: len(sweeps)][sweeps >= since]
+    present = ~np.isnan(values).all(axis=(0, 1, 3))  # overlaps stand in the rows of one copy only
+    return sweeps[sweeps >= since], values[:, :, present]
+
+
+def autocorrelation(run, quantity, since=0, window=6):
+    """The integrated autocorrelation time of a column of --output ("energy", "overlap_1") in sweeps, a row for each
+    temperature: tau = dt (1/2 + sum of rho(k), k = 1 .. W), where rho is the autocorrelation of all samples together,
+    each about its own mean, and W the first that is at least `window` times that sum (Sokal). A mean has the variance
+    2 tau / (length of the run in sweeps) times that of one measurement. Its error is by the jackknife over groups of
+    samples. NaN where the series is shorter than tens of tau."""
+    sweeps, values = series(run, quantity, since)
+    values = values - values.mean(axis=(0, 2), keepdims=True)
+    length, samples, copies = values.shape[:3]
+    spectrum = np.abs(np.fft.rfft(values, 2 * length, axis=0)) ** 2
+    sums = np.fft.irfft(spectrum, axis=0)[:length].sum(axis=2)  # [lag][sample][temperature]
+    covariance = sums / copies / (length - np.arange(length))[:, None, None]
+    of_group = run.problem["samples_per_stream"]
+    groups = np.add.reduceat(covariance, range(0, samples, of_group), axis=1)
+
+    def time(total, windows=None):
+        """Of [lag][temperature], with the windows that it has taken. The mean that was taken away varies, too, which
+        makes all covariances too small by its variance."""
+        for _ in range(2):
+            rho = total / total[0]
+            partial = np.cumsum(rho, axis=0) - 0.5
+            reached = np.arange(length)[:, None] >= window * partial
+            at = reached.argmax(axis=0) if windows is None else windows
+            tau = np.take_along_axis(partial, at[None], axis=0)[0]
+            total = total + np.clip(2 * tau, 0, None) / (length * copies) * total[0]
+        return np.where(reached.any(axis=0) & (at < length // 4), tau, np.nan), at
+
+    with np.errstate(invalid="ignore", divide="ignore"):
+        total = groups.sum(axis=1)
+        tau, at = time(total)
+        count = groups.shape[1]
+        others = [time(total - groups[:, g], at)[0] for g in range(count)]
+        error = np.sqrt((count - 1) / count * np.sum((others - tau) ** 2, axis=0)) if count > 1 else np.nan * tau
+    dt = sweeps[1] - sweeps[0]
+    temperatures = np.unique(run["temperature"]) if "temperature" in run.columns else [run.problem["temperature"]]
+    columns = {"temperature": np.array(temperatures, float), "tau": dt * tau, "tau_error": dt * error}
+    return Run(run.header, columns | {"window": dt * at})
 
 
 def crossing(small, large, quantity, against="temperature", draws=1000):

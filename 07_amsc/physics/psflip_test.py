@@ -64,6 +64,32 @@ class Files(unittest.TestCase):
         self.assertAlmostEqual(error, 0.01, delta=0.003)  # sqrt(2) 0.01, halved between two rows, over the slope 1
         self.assertIsNone(psflip.crossing(small, self.csv(rows(-1, 3)).last(), "xi_l"))
 
+    def test_autocorrelation_times(self):
+        """Of x' = a x + noise, (1 + a) / (1 - a) / 2 steps, whatever the mean of a sample."""
+        noise, a, length = np.random.default_rng(3), np.array([0.0, 0.5, 0.9]), 1000
+        x = noise.standard_normal((40, 2, 3)) / np.sqrt(1 - a**2)
+        table, mean = [], noise.standard_normal((40, 1, 1))
+        for step in range(length + 1):
+            sweep = 4 * step if step < length else 4 * length - 1
+            for sample, copy, t in np.ndindex(x.shape):
+                q = x[sample, copy, t] + mean[sample, 0, 0]
+                table.append((sweep, sample, copy, t + 1, q, q if copy == 0 else np.nan))
+            x = a * x + noise.standard_normal(x.shape)
+        names = ("sweep", "sample", "copy", "temperature", "energy", "overlap_1")
+        columns = dict(zip(names, np.array(table).T))
+        run = psflip.Run({"problem": {"samples_per_stream": 4}}, columns)
+        for quantity, since in (("energy", 0), ("overlap_1", 400)):
+            found = psflip.autocorrelation(run, quantity, since)
+            exact = 4 * (1 + a) / (1 - a) / 2
+            np.testing.assert_array_equal(found["temperature"], [1, 2, 3])
+            self.assertTrue(np.all(np.abs(found["tau"] - exact) < 4 * found["tau_error"]), found.columns)
+            self.assertTrue(np.all(found["tau_error"] < 0.1 * exact), found.columns)
+        short = psflip.autocorrelation(run, "energy", 4 * (length - 60))
+        self.assertEqual(list(np.isnan(short["tau"])), [False, False, True])
+        columns["sweep"] = columns["sweep"] ** 2
+        with self.assertRaisesRegex(ValueError, "every:N"):
+            psflip.autocorrelation(run, "energy")
+
     def test_refusals(self):
         for name, text in (("a.csv", "1,2\n3,4\n"), ("b.csv", ""), ("c.json", "{}"), ("d.json", "[")):
             (self.folder / name).write_text(text)

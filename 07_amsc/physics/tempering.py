@@ -14,13 +14,15 @@ Exit code 0: all agrees with what is known; 1: a pull is larger than 4; 2: bad i
 import itertools
 import sys
 
+import numpy as np
+
 sys.path.insert(0, __file__.rsplit("/", 3)[0] + "/common/tools")
 import psflip
 import runs
 from options import adder, at_least, comma_list, whole
 from stages import run_tool
 
-QUANTITIES = ("e", "c", "q2", "binder", "q_link", "chi_sg", "xi_l", "acceptance", "round_trips")
+QUANTITIES = ("e", "c", "c_derivative", "q2", "binder", "q_link", "chi_sg", "xi_l", "acceptance", "round_trips")
 JUDGED = ("e", "q2", "xi_l")  # by the bins
 # By size and temperature: (quantity, value, error, source).
 MEASURED = "measured without exchange"
@@ -67,6 +69,9 @@ def evaluate(size, run):
     agreement = {quantity: run.agreement(quantity) for quantity in JUDGED}
     equilibrated = all(one is not None and one < 1 for one in agreement.values())
     result = {"size": size, "sweeps": int(last["sweep"][0]), "equilibrated": equilibrated, "agreement": agreement}
+    # Inner temperatures: a parabola knows its slope best in the middle.
+    apart = np.abs(last["c"] - last["c_derivative"]) / np.hypot(last["c_error"], last["c_derivative_error"])
+    result["heat_capacities_apart"] = float(np.max(apart[1:-1], initial=0))
     return result | {quantity: numbers(last, quantity) for quantity in QUANTITIES} | {"comparisons": comparisons}
 
 
@@ -106,6 +111,8 @@ def main(arguments):
     for one in result["temperatures"]:
         words = "equilibrium" if one["equilibrated"] else "NO EQUILIBRIUM, or too few bins to tell"
         print(f"L = {one['size']}: {words} at T = {options.temperatures[0]:g}")
+        apart = one["heat_capacities_apart"]
+        print(f"L = {one['size']}: c by fluctuation and by derivative are at most {apart:.1f} errors apart")
     for one in result["crossings"]:
         at = runs.in_words(one["temperature"], one["temperature_error"])
         print(f"{one['quantity']} of L = {one['sizes'][0]} and {one['sizes'][1]} cross at T = {at}")

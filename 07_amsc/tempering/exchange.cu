@@ -10,6 +10,33 @@ namespace {
 
 using namespace tempering;
 
+// --- yours: which samples of a word exchange, warp by warp
+/// A warp takes a pair of neighbours in a word, a lane its sample: its decision is the lane's bit of the mask.
+__global__ void decide(amsc::Packing packing, Decisions decisions, std::uint32_t* masks) {
+  const OfferedPairs pairs(decisions.temperatures, packing.replicas, decisions.e);
+  const int lane = threadIdx.x % amsc::Packing::bits;
+  const std::int64_t units = packing.words() * packing.units, warps = std::int64_t{gridDim.x} * (threads / 32);
+  for (std::int64_t warp = std::int64_t{blockIdx.x} * (threads / 32) + threadIdx.x / 32; warp < units * pairs.all;
+       warp += warps) {
+    const std::int64_t unit = warp / pairs.all;
+    const int colder = pairs.colder(static_cast<int>(warp % pairs.all)), t = colder % decisions.temperatures;
+    bool accepted = false;
+    if (lane < packing.samples_in(unit)) {
+      const auto energy = [&](int replica) {
+        const auto bonds = decisions.unsatisfied[(unit * packing.replicas + replica) * amsc::Packing::bits + lane];
+        return 2 * static_cast<std::int64_t>(bonds) - 3 * decisions.sites;
+      };
+      const std::int64_t lattice = (packing.first_sample(unit) + lane) * packing.replicas + colder;
+      const std::uint64_t draw = exchange_draw(decisions.origin, packing.replicas, lattice, decisions.e);
+      accepted = decisions.table.accepts(t, energy(colder), energy(colder + 1), draw);
+      if (accepted) decisions.note(lattice, t);
+    }
+    const std::uint32_t mask = __ballot_sync(~0u, accepted);
+    if (lane == 0) masks[unit * packing.replicas + colder] = mask;
+  }
+}
+// --- end
+
 struct Colours {
   std::uint32_t* of[2];
 };
@@ -61,6 +88,14 @@ __global__ void __launch_bounds__(threads)
 void count_unsatisfied_packed(const amsc::Packing& packing, const amsc::PackedArrays& arrays,
                               const spin_glass::Sliced& layout, Sum* unsatisfied) {
   count_owned(packing, arrays, layout, static_cast<int>(packing.half), unsatisfied);
+}
+
+void decide_packed(const amsc::Packing& packing, const Decisions& decisions, std::uint32_t* masks) {
+  constexpr std::int64_t most_blocks = 1 << 16;
+  const std::int64_t pairs = packing.words() * packing.units * packing.replicas / 2;  // or fewer
+  const auto blocks = std::clamp<std::int64_t>((pairs * 32 - 1) / threads + 1, 1, most_blocks);
+  decide<<<static_cast<unsigned>(blocks), threads>>>(packing, decisions, masks);
+  CHECK_CUDA(cudaGetLastError());
 }
 
 void swap_packed(const amsc::Packing& packing, std::uint32_t* const (&spins)[2], const std::uint32_t* masks) {

@@ -7,6 +7,7 @@
 #include "05_sliced/sliced.hpp"
 #include "07_amsc/multispin.hpp"
 #include "07_amsc/observe/observe.hpp"
+#include "spin_glass/model/exchange.hpp"
 
 namespace psflip::PSFLIP_PLATFORM {
 
@@ -14,6 +15,10 @@ namespace psflip::PSFLIP_PLATFORM {
 /// kernel in the default stream.
 void count_unsatisfied_packed(const amsc::Packing& packing, const amsc::PackedArrays& arrays,
                               const spin_glass::Sliced& layout, unsigned long long* unsatisfied);
+
+/// Says in which samples a replica changes places with the next: the bits of masks[unit * replicas + replica], 0
+/// before. Starts a kernel in the default stream.
+void decide_packed(const amsc::Packing& packing, const spin_glass::Decisions& decisions, std::uint32_t* masks);
 
 /// Swaps every replica with the next, in the samples that masks[unit * replicas + replica] names; no replica is in two
 /// swaps. Elements of any layout. Starts a kernel in the default stream.

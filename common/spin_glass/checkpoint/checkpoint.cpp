@@ -52,24 +52,48 @@ std::optional<Average> average_of(double value, double error) {
                            : std::optional(Average{value, std::isnan(error) ? std::nullopt : std::optional(error)});
 }
 
-constexpr std::size_t ladder_row_width = 4 + 2 * ladder_names.size();
+/// Numbers of C4 and of P at a temperature of a ladder.
+std::pair<std::size_t, std::size_t> lengths(const Run& run) {
+  const auto [correlations, distribution] = run.functions();
+  return {correlations ? distances(run.problem.size) : 0, distribution ? distribution_bins(run.problem.size) : 0};
+}
+
+std::size_t ladder_row_width(const Run& run) {
+  const auto [of_c4, of_p] = lengths(run);
+  return 4 + 2 * (ladder_names.size() + of_c4 + of_p);
+}
 
 std::vector<double> row_of(const LadderAverages& of) {
   std::vector<double> row;
   for (const std::int64_t number : {of.first, of.last, of.measurements, of.t})
     row.push_back(static_cast<double>(number));
   for (const auto& average : of.averages) put_average(row, average);
+  for (const auto* const function : {&of.c4, &of.p})
+    for (const Average& average : *function) put_average(row, average);
   return row;
 }
 
-LadderAverages ladder_averages_of(std::span<const double> row, std::int64_t temperatures) {
+LadderAverages ladder_averages_of(std::span<const double> row, const Run& run) {
   const auto whole = [&](std::size_t i, std::int64_t most) {
     expect(row[i] >= 0 && row[i] <= static_cast<double>(most) && row[i] == std::floor(row[i]), "a bin of averages");
     return static_cast<std::int64_t>(row[i]);
   };
-  LadderAverages of{
-      whole(0, most_sweeps), whole(1, most_sweeps), whole(2, most_sweeps), whole(3, temperatures - 1), {}};
-  for (std::size_t i = 0; i < of.averages.size(); ++i) of.averages[i] = average_of(row[4 + 2 * i], row[5 + 2 * i]);
+  LadderAverages of{whole(0, most_sweeps),
+                    whole(1, most_sweeps),
+                    whole(2, most_sweeps),
+                    whole(3, temperatures(run.problem) - 1),
+                    {},
+                    {},
+                    {}};
+  std::size_t next = 4;
+  const auto take = [&] {
+    next += 2;
+    return average_of(row[next - 2], row[next - 1]);
+  };
+  for (auto& average : of.averages) average = take();
+  const auto [of_c4, of_p] = lengths(run);
+  while (of.c4.size() < of_c4) of.c4.push_back(take().value());
+  while (of.p.size() < of_p) of.p.push_back(take().value());
   return of;
 }
 
@@ -117,6 +141,9 @@ void check(const Saved& saved) {
                            : !std::isfinite(1 / beta),
          "--temperature");
   expect(problem.ladder.exchange_every >= 1, "--exchange-every");
+  expect(!run.outputs.distribution || problem.ladder, "--distribution");
+  expect(!problem.ladder || copies(problem) > 1 || (!run.outputs.correlations && !run.outputs.distribution),
+         "--replicas");
   expect(run.sweeps >= 0 && run.sweeps <= most_sweeps, "--sweeps");
   expect(saved.sweeps >= 0 && saved.sweeps <= run.sweeps, "the number of sweeps");
   const auto none_or_one_a_sample = [&](const std::vector<std::string>& files) {
@@ -240,22 +267,24 @@ void Checkpoint::read_ladder(std::int64_t rows, std::int64_t length) {
   const std::int64_t n = temperatures(problem);
   // As many numbers as there are bytes for; then nobody makes room for more.
   expect(problem.samples <= length / 8 && rows >= 0 && rows % n == 0 && rows <= 64 * n, "the number of averages");
-  const auto numbers = LadderBins::numbers_of(problem);
+  const LadderFunctions functions = saved_.run.functions();
+  const auto numbers = LadderBins::numbers_of(problem, functions);
+  const std::size_t width = ladder_row_width(saved_.run);
   const std::int64_t kept_bins = saved_.run.outputs.sums ? rows / n : 0;
   const std::int64_t doubles =
-      rows * static_cast<std::int64_t>(ladder_row_width) + (1 + kept_bins) * static_cast<std::int64_t>(numbers);
+      rows * static_cast<std::int64_t>(width) + (1 + kept_bins) * static_cast<std::int64_t>(numbers);
   expect(doubles <= (length - file_.at()) / 8, "the number of averages");
   std::vector<LadderAverages> finished;
-  std::vector<double> row(ladder_row_width), of_bin(numbers);
+  std::vector<double> row(width), of_bin(numbers);
   for (std::int64_t i = 0; i < rows; ++i) {
     file_.read(row.data(), row.size() * sizeof(double));
-    finished.push_back(ladder_averages_of(row, n));
+    finished.push_back(ladder_averages_of(row, saved_.run));
     expect(finished.back().t == i % n, "a bin of averages");
   }
   file_.read(of_bin.data(), of_bin.size() * sizeof(double));
   std::vector<std::vector<double>> kept(static_cast<std::size_t>(kept_bins), std::vector<double>(numbers));
   for (std::vector<double>& one : kept) file_.read(one.data(), one.size() * sizeof(double));
-  saved_.result.ladder = LadderBins(problem, saved_.run.outputs.sums.has_value());
+  saved_.result.ladder = LadderBins(problem, functions, saved_.run.outputs.sums.has_value());
   saved_.result.ladder.resume(std::move(finished), std::move(of_bin), std::move(kept));
   const Schedule schedule = schedule_of(saved_.run);
   expect(can_have_measured(schedule, saved_.result.ladder.measured(), saved_.sweeps, saved_.run.sweeps),

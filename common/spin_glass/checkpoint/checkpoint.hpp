@@ -6,8 +6,9 @@
 ///   doubles    the averages, a row for each measuring time: the sweep; value and error of every quantity;
 ///              if there are correlations, value and error of xi_12 and of C4(r), r = 0 .. L/2. NaN: there is none
 ///   doubles    with a ladder of temperatures: its finished bins, a row for each and temperature: first and last sweep,
-///              measurements, number of the temperature, value and error of every quantity (ladder_names); then the
-///              numbers of the bin that is not finished (LadderBins), and with --sums those of the finished ones
+///              measurements, number of the temperature, value and error of every quantity (ladder_names), of C4(r)
+///              and of P(q) if they are asked for; then the numbers of the bin that is not finished (LadderBins), and
+///              with --sums those of the finished ones
 ///   bits       the spins, in the order of State (state.hpp), 1 = up, the lowest bit of a byte first, then 0s
 ///   words      of 32 bits: with a ladder, the accepted exchanges and the walkers (Exchanges)
 ///   words      of 32 bits: the random streams, as save_streams() gives them (simulation.hpp)

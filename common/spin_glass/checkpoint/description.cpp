@@ -38,6 +38,7 @@ void for_each_field(F f, SavedOrConst& saved) {
   f("--output", outputs.rows);
   f("--averages", outputs.averages);
   f("--correlations", outputs.correlations);
+  f("--distribution", outputs.distribution);
   f("--sums", outputs.sums);
   f("--write-spins", outputs.spins);
   f("--json", saved.json);
@@ -131,7 +132,7 @@ Json as_json(const Saved& saved) {
 Saved saved_of(const Json& json) {
   Saved saved;
   const auto is_newer = [](std::string_view option) {
-    constexpr std::array newer{"--temperatures", "--exchange-every", "--first-sample",
+    constexpr std::array newer{"--temperatures", "--exchange-every", "--distribution", "--first-sample",
                                "--spins",        "--sums",           "--write-spins"};
     return std::ranges::count(newer, option) > 0;
   };

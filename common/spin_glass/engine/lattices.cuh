@@ -158,6 +158,10 @@ __global__ void take_spins(const typename Packing::Unit* spins, spin_glass::Spin
   });
 }
 
+/// Sets a bit of a unit that other threads may be setting bits of. A byte has one bit, and nobody else.
+__device__ inline void set_bit(std::uint32_t& unit, int bit) { atomicOr(&unit, 1u << bit); }
+__device__ inline void set_bit(std::uint8_t& unit, int /*bit*/) { unit = 1; }
+
 /// take_spins in the other direction, into spins that are all down.
 template <class Packing, class Layout>
 __global__ void put_spins(typename Packing::Unit* spins, const spin_glass::Spin* canonical, Packing packing,
@@ -267,6 +271,12 @@ class Lattices : public spin_glass::Simulation {
       PSFLIP_PLATFORM::count_unsatisfied<<<grid_of_bytes(), setup_threads>>>(packing_, layout_, bytes(),
                                                                              unsatisfied.data());
   }
+  /// Says which samples exchange a replica with the next: the bits of masks[unit * replicas + replica], 0 before.
+  virtual void decide_exchanges(const spin_glass::Decisions& decisions, Unit* masks) {
+    if constexpr (Packing::bits == 1)
+      PSFLIP_PLATFORM::decide_exchanges<<<setup_blocks(packing_.samples * packing_.replicas), setup_threads>>>(
+          packing_, decisions, masks);
+  }
   /// Lets replicas and the next ones change places, in the samples that masks[unit * replicas + replica] names.
   virtual void swap_replicas(const Unit* masks) {
     if constexpr (Packing::bits == 1)
@@ -326,7 +336,9 @@ class Lattices : public spin_glass::Simulation {
   void exchange(std::int64_t e) {
     count_unsatisfied(tempering_->unsatisfied());
     CHECK_CUDA(cudaGetLastError());
-    swap_replicas(tempering_->decide(e));
+    Unit* const masks = tempering_->masks();
+    decide_exchanges(tempering_->decisions(e), masks);
+    swap_replicas(masks);
     CHECK_CUDA(cudaGetLastError());
   }
   dim3 grid_of_bytes() const {

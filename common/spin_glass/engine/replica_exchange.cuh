@@ -1,6 +1,6 @@
 /// Replica exchange on a device (spin_glass/model/exchange.hpp): energies are counted, each sample decides for itself,
-/// and the spins of those that go change places under masks. Counting and swapping depend on where the spins are;
-/// deciding is here, and a lattice of bytes.
+/// and the spins of those that go change places under masks. How, depends on where the spins are; here are lattices of
+/// bytes.
 #pragma once
 
 #include <algorithm>
@@ -18,50 +18,6 @@ namespace psflip::PSFLIP_PLATFORM {
 
 using Sum = unsigned long long;  // what atomicAdd takes
 
-/// What the kernel that decides takes.
-struct Decisions {
-  spin_glass::ExchangeTable table;
-  Origin origin;
-  std::int64_t e;    ///< number of the exchange
-  int temperatures;  ///< n
-  std::int64_t sites;
-  const Sum* unsatisfied;  ///< bonds, [unit][replica][bit]
-  std::uint32_t *accepted, *walkers;
-};
-
-/// Sets a bit of a unit that other threads may be setting bits of. A byte has one bit, and nobody else.
-__device__ inline void set_bit(std::uint32_t& unit, int bit) { atomicOr(&unit, 1u << bit); }
-__device__ inline void set_bit(std::uint8_t& unit, int /*bit*/) { unit = 1; }
-
-/// masks[unit * replicas + replica]: the samples in which a replica changes places with the next. A thread takes one
-/// pair of one sample; those of other parity are nobody's.
-template <class Packing>
-__global__ void decide_exchanges(Packing packing, Decisions decisions, typename Packing::Unit* masks) {
-  const int n = decisions.temperatures, parity = static_cast<int>(decisions.e % 2), pairs = (n - parity) / 2;
-  const int pairs_of_copies = pairs * (packing.replicas / n);
-  const std::int64_t all = packing.words() * packing.units * pairs_of_copies * Packing::bits;
-  const std::int64_t stride = std::int64_t{gridDim.x} * blockDim.x;
-  for (std::int64_t id = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; id < all; id += stride) {
-    const int bit = static_cast<int>(id % Packing::bits), pair = static_cast<int>(id / Packing::bits % pairs_of_copies);
-    const std::int64_t unit = id / Packing::bits / pairs_of_copies;
-    if (bit >= packing.samples_in(unit)) continue;
-    const int t = 2 * (pair % pairs) + parity, colder = pair / pairs * n + t;
-    const auto energy = [&](int replica) {
-      const Sum bonds = decisions.unsatisfied[(unit * packing.replicas + replica) * Packing::bits + bit];
-      return 2 * static_cast<std::int64_t>(bonds) - 3 * decisions.sites;
-    };
-    const std::int64_t lattice = (packing.first_sample(unit) + bit) * packing.replicas + colder;
-    const std::uint64_t draw = spin_glass::exchange_draw(decisions.origin, packing.replicas, lattice, decisions.e);
-    if (!decisions.table.accepts(t, energy(colder), energy(colder + 1), draw)) continue;
-    set_bit(masks[unit * packing.replicas + colder], bit);
-    std::uint32_t* const walkers = decisions.walkers + lattice;
-    const std::uint32_t warming = walkers[0], cooling = walkers[1];
-    walkers[0] = spin_glass::arrived(cooling, t, n);
-    walkers[1] = spin_glass::arrived(warming, t + 1, n);
-    ++decisions.accepted[lattice];
-  }
-}
-
 /// What an engine keeps for its exchanges.
 template <class Packing>
 class ReplicaExchange {
@@ -69,7 +25,7 @@ class ReplicaExchange {
   using Unit = typename Packing::Unit;
 
   ReplicaExchange(const spin_glass::Problem& problem, const Packing& packing)
-      : packing_(packing), problem_(problem), first_walkers_(spin_glass::first_walkers(problem)) {
+      : problem_(problem), first_walkers_(spin_glass::first_walkers(problem)) {
     const spin_glass::ExchangeThresholds thresholds(problem);
     thresholds_ = copy_of(thresholds.of.empty() ? std::vector<std::uint64_t>(1) : thresholds.of);
     first_ = copy_of(thresholds.first);
@@ -101,22 +57,20 @@ class ReplicaExchange {
     CHECK_CUDA(cudaMemset(unsatisfied_.data(), 0, unsatisfied_.bytes()));
     return unsatisfied_;
   }
-  /// From what was counted, exchange number e.
-  const Unit* decide(std::int64_t e) {
+  /// What a kernel takes to decide exchange number e from what was counted.
+  spin_glass::Decisions decisions(std::int64_t e) {
+    return {{thresholds_.data(), first_.data()},
+            origin(problem_),
+            e,
+            static_cast<int>(temperatures(problem_)),
+            sites(problem_),
+            unsatisfied_.data(),
+            accepted_.data(),
+            walkers_.data()};
+  }
+  /// masks[unit * replicas + replica], the samples in which a replica changes places with the next: none now.
+  Unit* masks() {
     CHECK_CUDA(cudaMemset(masks_.data(), 0, masks_.bytes()));
-    const Decisions decisions{{thresholds_.data(), first_.data()},
-                              origin(problem_),
-                              e,
-                              static_cast<int>(temperatures(problem_)),
-                              sites(problem_),
-                              unsatisfied_.data(),
-                              accepted_.data(),
-                              walkers_.data()};
-    constexpr int threads = 256;
-    const auto pairs = static_cast<std::int64_t>(unsatisfied_.size() / 2);
-    const auto blocks = static_cast<unsigned>(std::clamp<std::int64_t>((pairs - 1) / threads + 1, 1, 1 << 16));
-    decide_exchanges<<<blocks, threads>>>(packing_, decisions, masks_.data());
-    CHECK_CUDA(cudaGetLastError());
     return masks_.data();
   }
 
@@ -128,7 +82,6 @@ class ReplicaExchange {
     return buffer;
   }
 
-  Packing packing_;
   spin_glass::Problem problem_;
   std::vector<std::uint32_t> first_walkers_;
   DeviceBuffer<std::uint64_t> thresholds_;
@@ -165,6 +118,25 @@ __global__ void count_unsatisfied(Packing packing, Layout layout, ByteLattices l
       }
       if (count > 0) atomicAdd(&unsatisfied[sample * packing.replicas + replica], static_cast<Sum>(count));
     }
+  }
+}
+
+/// A thread takes a pair of a sample.
+template <class Packing>
+__global__ void decide_exchanges(Packing packing, spin_glass::Decisions decisions, std::uint8_t* masks) {
+  const spin_glass::OfferedPairs pairs(decisions.temperatures, packing.replicas, decisions.e);
+  const std::int64_t stride = std::int64_t{gridDim.x} * blockDim.x;
+  for (std::int64_t id = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; id < packing.samples * pairs.all;
+       id += stride) {
+    const int colder = pairs.colder(static_cast<int>(id % pairs.all)), t = colder % decisions.temperatures;
+    const std::int64_t lattice = id / pairs.all * packing.replicas + colder;
+    const auto energy = [&](std::int64_t of) {
+      return 2 * static_cast<std::int64_t>(decisions.unsatisfied[of]) - 3 * decisions.sites;
+    };
+    const std::uint64_t draw = spin_glass::exchange_draw(decisions.origin, packing.replicas, lattice, decisions.e);
+    if (!decisions.table.accepts(t, energy(lattice), energy(lattice + 1), draw)) continue;
+    masks[lattice] = 1;
+    decisions.note(lattice, t);
   }
 }
 

@@ -66,6 +66,13 @@ inline std::int64_t next_exchange(const Ladder& ladder, std::int64_t half_sweeps
   return (half_sweeps / (2 * ladder.exchange_every) + 1) * 2 * ladder.exchange_every;
 }
 
+/// So many temperatures from lowest to highest with alike acceptances. To the first order in the distance of T and T'
+/// the mean of (b - b')(E' - E) is N c (ln T' - ln T)^2, and how often an exchange is accepted depends on that alone.
+/// So the integral of sqrt(c) d ln T is the same between all neighbours. c(T) is that of random couplings, +1 as often
+/// as -1: measured, known from lowest_known_temperature on, and taken to be the same for every L.
+std::vector<double> even_temperatures(double lowest, double highest, std::int64_t count);
+inline constexpr double lowest_known_temperature = 0.4;
+
 // ---- Who goes: a walker is what changes places, 4 * its round trips + where it was last.
 
 inline constexpr std::uint32_t nowhere_yet = 0, was_coldest = 1, was_warmest = 2;
@@ -79,6 +86,36 @@ PSFLIP_HOST_DEVICE constexpr std::uint32_t arrived(std::uint32_t walker, int t, 
   return walker;
 }
 constexpr std::uint32_t round_trips(std::uint32_t walker) { return walker / 4; }
+
+/// What a device decides exchange number e by, and what comes of it.
+struct Decisions {
+  ExchangeTable table;
+  Origin origin;
+  std::int64_t e;
+  int temperatures;  ///< n
+  std::int64_t sites;
+  const unsigned long long* unsatisfied;  ///< bonds, [unit][replica][bit]
+  std::uint32_t *accepted, *walkers;      ///< [sample * replicas + replica]
+
+  /// A lattice, sample * replicas + replica, changes places with the next, at temperatures t and t + 1.
+  PSFLIP_HOST_DEVICE void note(std::int64_t lattice, int t) const {
+    const std::uint32_t warming = walkers[lattice], cooling = walkers[lattice + 1];
+    walkers[lattice] = arrived(cooling, t, temperatures);
+    walkers[lattice + 1] = arrived(warming, t + 1, temperatures);
+    ++accepted[lattice];
+  }
+};
+
+/// The pairs that exchange number e is offered to, over all copies, and the colder replica of one of them.
+struct OfferedPairs {
+  int temperatures, parity, of_copy, all;
+
+  PSFLIP_HOST_DEVICE OfferedPairs(int n, int replicas, std::int64_t e)
+      : temperatures(n), parity(static_cast<int>(e % 2)), of_copy((n - parity) / 2), all(of_copy * (replicas / n)) {}
+  PSFLIP_HOST_DEVICE int colder(int pair) const {
+    return pair / of_copy * temperatures + 2 * (pair % of_copy) + parity;
+  }
+};
 
 /// The walkers of all replicas at the start.
 std::vector<std::uint32_t> first_walkers(const Problem& problem);

@@ -18,6 +18,7 @@ struct Outputs {
   std::optional<std::string> rows{};          ///< --output
   std::optional<std::string> averages{};      ///< --averages
   std::optional<std::string> correlations{};  ///< --correlations
+  std::optional<std::string> distribution{};  ///< --distribution
   std::optional<std::string> sums{};          ///< --sums
   std::optional<std::string> spins{};         ///< --write-spins
   std::vector<std::string> couplings{};       ///< --write-couplings: none, or one for each sample
@@ -39,8 +40,8 @@ struct Run {
   /// Calls f with every name of a file that it reads or writes.
   template <class F>
   void for_each_file_name(F f) {
-    for (std::optional<std::string>* const path :
-         {&outputs.rows, &outputs.averages, &outputs.correlations, &outputs.sums, &outputs.spins, &spins}) {
+    for (std::optional<std::string>* const path : {&outputs.rows, &outputs.averages, &outputs.correlations,
+                                                   &outputs.distribution, &outputs.sums, &outputs.spins, &spins}) {
       if (*path) f(**path);
     }
     std::ranges::for_each(outputs.couplings, f);
@@ -48,6 +49,8 @@ struct Run {
   }
   /// Whether correlations are measured, too.
   bool correlates() const { return outputs.correlations.has_value(); }
+  /// What is averaged at each temperature of a ladder, besides numbers.
+  LadderFunctions functions() const { return {outputs.correlations.has_value(), outputs.distribution.has_value()}; }
   /// Whether what is measured of every sample and time is kept, as it is for rows, and for sums but with a ladder,
   /// which has bins; and whether the correlations are among it.
   bool keeps_rows() const { return outputs.rows || (outputs.sums && !problem.ladder); }

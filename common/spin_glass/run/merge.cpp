@@ -162,18 +162,21 @@ void merge_times(std::vector<Sums>& jobs, const Run& run, RunFiles& files, Resul
 
 void merge_bins(std::vector<Sums>& jobs, const Run& run, Result& result) {
   if (!run.problem.ladder) return;
-  result.ladder = LadderBins(run.problem, run.outputs.sums.has_value());
+  result.ladder = LadderBins(run.problem, run.functions(), run.outputs.sums.has_value());
   constexpr auto common = static_cast<std::ptrdiff_t>(LadderBins::common_numbers());
   for (std::int64_t i = 0; i < jobs.front().end().bins; ++i) {
-    std::vector<double> all;
+    std::vector<double> all, of_functions;
     for (Sums& job : jobs) {
       const std::vector<double> numbers = job.bin(i);
+      const auto samples_end = numbers.begin() + static_cast<std::ptrdiff_t>(LadderBins::numbers_of(job.run().problem));
       if (all.empty()) all.assign(numbers.begin(), numbers.begin() + common);
       if (!std::equal(all.begin(), all.begin() + common, numbers.begin())) {
         throw InvalidInput(job.path() + ": not measured when " + jobs.front().path() + " was");
       }
-      all.insert(all.end(), numbers.begin() + common, numbers.end());
+      all.insert(all.end(), numbers.begin() + common, samples_end);
+      of_functions.insert(of_functions.end(), samples_end, numbers.end());
     }
+    all.insert(all.end(), of_functions.begin(), of_functions.end());
     result.ladder.begin(std::move(all));
   }
 }

@@ -1,6 +1,8 @@
 #include "spin_glass/run/options.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -11,6 +13,7 @@
 #include "app/text.hpp"
 #include "gpu/launch_options.hpp"
 #include "spin_glass/model/edge_list.hpp"
+#include "spin_glass/model/exchange.hpp"
 
 namespace psflip::spin_glass {
 namespace {
@@ -69,11 +72,11 @@ std::string in_message(const std::string& value) { return value; }
 }
 
 /// The temperatures that --temperatures asks for. What is computed is rounded to six decimals: then it is the same on
-/// all machines, and can be given as a list.
+/// all machines, and can be given as a list. Those of "auto" are known for random couplings alone.
 std::vector<double> temperatures_in(const std::string& asked) {
   const auto refuse = [&](const std::string& why) {
     throw InvalidInput("--temperatures is " + asked + ": " + why +
-                       "; allowed are LO:HI:N, LO:HI:N:linear, N = 2 to 128, and T,T,...");
+                       "; allowed are LO:HI:N, LO:HI:N:linear, auto:LO:HI:N, N = 2 to 128, and T,T,...");
   };
   const auto parts = [&](char separator) {
     std::vector<std::string> found(1);
@@ -91,17 +94,26 @@ std::vector<double> temperatures_in(const std::string& asked) {
     return *value;
   };
   std::vector<double> temperatures;
-  const std::vector<std::string> range = parts(':');
-  if (range.size() == 1) {
+  std::vector<std::string> range = parts(':');
+  const bool automatic = range.front() == "auto";
+  if (automatic) range.erase(range.begin());
+  if (range.size() == 1 && !automatic) {
     for (const std::string& text : parts(',')) temperatures.push_back(number(text));
     return temperatures;
   }
   const bool linear = range.size() == 4 && range[3] == "linear";
-  if (range.size() != 3 && !linear) refuse("it has " + std::to_string(range.size() - 1) + " colons");
+  if (range.size() != 3 && (automatic || !linear))
+    refuse("it has " + std::to_string(std::ranges::count(asked, ':')) + " colons");
   const double lowest = number(range[0]), highest = number(range[1]);
   const auto count = number_in<std::int64_t>(range[2]);
   if (!count || *count < 2 || *count > most_ladder_replicas) refuse("N is \"" + range[2] + "\"");
-  for (std::int64_t i = 0; i < *count; ++i) {
+  if (automatic) {
+    if (lowest < lowest_known_temperature) refuse("for \"auto\" LO is at least 0.4");
+    if (!(lowest < highest && highest < std::numeric_limits<double>::infinity())) refuse("HI is not above LO");
+    temperatures = even_temperatures(lowest, highest, *count);
+    for (double& temperature : temperatures) temperature = std::round(temperature * 1e6) / 1e6;
+  }
+  for (std::int64_t i = 0; i < *count && !automatic; ++i) {
     const double share = static_cast<double>(i) / static_cast<double>(*count - 1);
     const double exact = linear ? lowest + share * (highest - lowest) : lowest * std::pow(highest / lowest, share);
     temperatures.push_back(std::round(exact * 1e6) / 1e6);
@@ -158,6 +170,9 @@ void refuse_another(const Options& given, const Run& saved) {
   if (given.outputs.correlations && !saved.correlates()) {
     contradict("--correlations", *given.outputs.correlations, "none: they were not measured");
   }
+  if (given.outputs.distribution && !saved.outputs.distribution) {
+    contradict("--distribution", *given.outputs.distribution, "none: it was not counted");
+  }
   if (given.checkpoint && !one_file(*given.checkpoint, given.resume.value())) {
     contradict("--checkpoint", *given.checkpoint, *given.resume + ", which --resume continues");
   }
@@ -171,6 +186,10 @@ void set_ladder(const Options& given, Run& run) {
          {std::pair("--copies", given.copies), {"--exchange-every", given.exchange_every}})
       if (value) throw InvalidInput(std::string(option) + ": it needs --temperatures");
     return;
+  }
+  if (given.temperatures->starts_with("auto") && problem.ferromagnetic_fraction != 0.5) {
+    throw InvalidInput("--temperatures is " + *given.temperatures + ": its heat capacity is that of " +
+                       "--ferromagnetic-fraction 0.5 alone");
   }
   problem.ladder = {temperatures_in(*given.temperatures), given.exchange_every.value_or(Ladder().exchange_every)};
   problem.replicas = given.copies.value_or(2) * std::ssize(problem.ladder.temperatures);
@@ -222,7 +241,9 @@ void declare(CommandLine& line, Options& options) {
       .check(whole_number(1, most_samples_or_replicas));
   text("--temperatures", options.temperatures, "LO:HI:N|T,T,...",
        "Instead, a ladder of temperatures for replica exchange: N from LO to HI, each the same factor above the one "
-       "before (LO:HI:N:linear: the same difference), rounded to six decimals; or all of them.")
+       "before (LO:HI:N:linear: the same difference; auto:LO:HI:N: so that exchanges are accepted alike), rounded to "
+       "six "
+       "decimals; or all of them.")
       .excludes("--temperature")
       .excludes("--beta")
       .excludes("--replicas");
@@ -254,8 +275,10 @@ void declare(CommandLine& line, Options& options) {
   text("--averages", options.outputs.averages, "FILE",
        "Write averages over samples with their errors, as .csv or .json.");
   text("--correlations", options.outputs.correlations, "FILE",
-       "Measure the overlaps' correlations C4(r) and the coherence length xi_12 as well, and write C4(r) as .csv or "
-       ".json.");
+       "Measure the overlaps' correlations C4(r) and, without --temperatures, the coherence length xi_12 as well, and "
+       "write C4(r) as .csv or .json.");
+  text("--distribution", options.outputs.distribution, "FILE",
+       "With --temperatures: write P(q), the distribution of overlaps, as .csv or .json.");
   text("--write-spins", options.outputs.spins, "FILE", "Write the spins after the last sweep.");
   text("--sums", options.outputs.sums, "FILE", "Write what --merge takes.");
   text("--checkpoint", options.checkpoint, "FILE",
@@ -313,6 +336,7 @@ Run make_run(const Options& given, const Run* saved) {
   replace(given.outputs.rows, run.outputs.rows);
   replace(given.outputs.averages, run.outputs.averages);
   replace(given.outputs.correlations, run.outputs.correlations);
+  replace(given.outputs.distribution, run.outputs.distribution);
   replace(given.outputs.couplings, run.outputs.couplings);
   replace(given.outputs.sums, run.outputs.sums);
   replace(given.outputs.spins, run.outputs.spins);
@@ -332,11 +356,15 @@ Run make_run(const Options& given, const Run* saved) {
     problem.size = *size;
   }
   check(problem);
-  if (run.correlates() && problem.ladder) {
-    throw InvalidInput("--correlations: not with --temperatures");
+  if (run.outputs.distribution && !problem.ladder) {
+    throw InvalidInput("--distribution: it needs --temperatures");
   }
-  if (run.correlates() && problem.replicas < 2) {
-    throw InvalidInput("--correlations: they are of the overlaps between replicas, and --replicas is 1");
+  for (const auto& [option, file] :
+       {std::pair("--correlations", run.outputs.correlations), {"--distribution", run.outputs.distribution}}) {
+    if (file && copies(problem) < 2) {
+      throw InvalidInput(std::string(option) + ": they are of the overlaps between replicas, and " +
+                         (problem.ladder ? "--copies" : "--replicas") + " is 1");
+    }
   }
   const std::int64_t most = period(problem.generator) / problem.replicas;
   if (run.sweeps > most) {

@@ -45,7 +45,8 @@ double bytes_of_all(const Problem& problem) {
 void refuse_large_problem(const Run& run, const Schedule& schedule, double bytes_per_site) {
   const Problem& problem = run.problem;
   const auto of = [](std::int64_t number) { return static_cast<double>(number); };
-  const double bins = problem.ladder ? of(static_cast<std::int64_t>(LadderBins::numbers_of(problem))) : 0;
+  const double bins =
+      problem.ladder ? of(static_cast<std::int64_t>(LadderBins::numbers_of(problem, run.functions()))) : 0;
   const double lattices = of(problem.samples) * of(sites(problem)) * bytes_per_site;
   const double averages = sizeof(AveragesAt) + (run.correlates() ? of(distances(problem.size)) * sizeof(Average) : 0);
   const double needed = lattices + of(problem.samples) * sizeof(double) * 5 +
@@ -164,7 +165,8 @@ void work(const Options& given) {
 
   Result result = known.result;
   if (!saved && run.spins) start_from(*run.spins, run.problem, *simulation);
-  if (!saved && run.problem.ladder) result.ladder = LadderBins(run.problem, run.outputs.sums.has_value());
+  if (!saved && run.problem.ladder)
+    result.ladder = LadderBins(run.problem, run.functions(), run.outputs.sums.has_value());
   std::unique_ptr<RowJournal> journal;
   if (checkpoint) {
     // What was measured only because it was the end is nothing that a longer run measures.

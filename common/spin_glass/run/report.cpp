@@ -187,6 +187,14 @@ void report(std::ostream& out, const Run& run, const Launch& launch, const Resul
     out << path << ", ";
   }
   out << "hash " << run.couplings_hash << '\n';
+  if (problem.ladder) {
+    out << "ladder     ";  // as --temperatures takes it
+    for (char separator = ' '; const double temperature : problem.ladder.temperatures) {
+      out << separator << Json(temperature).dump();
+      separator = ',';
+    }
+    out << '\n';
+  }
   if (!values_of(launch).empty()) {
     out << "launch      " << in_words(launch) << words_of(launch.tried) << '\n';
   }

@@ -45,7 +45,8 @@ RunFiles::RunFiles(const Outputs& outputs, std::int64_t samples, const std::vect
                        ": it takes one for each sample, and there are " + std::to_string(samples));
   }
   std::vector<std::string> written = outputs.couplings;
-  for (const auto& path : {outputs.rows, outputs.averages, outputs.correlations, outputs.sums, outputs.spins}) {
+  for (const auto& path :
+       {outputs.rows, outputs.averages, outputs.correlations, outputs.distribution, outputs.sums, outputs.spins}) {
     if (path) written.push_back(*path);
   }
   std::ranges::for_each(written, refuse_journal);
@@ -60,6 +61,9 @@ RunFiles::RunFiles(const Outputs& outputs, std::int64_t samples, const std::vect
   if (outputs.correlations) {
     correlations_.emplace("--correlations", *outputs.correlations);
   }
+  if (outputs.distribution) {
+    distribution_.emplace("--distribution", *outputs.distribution);
+  }
   if (outputs.sums) {
     sums_.emplace(*outputs.sums);
   }
@@ -72,7 +76,7 @@ RunFiles::RunFiles(const Outputs& outputs, std::int64_t samples, const std::vect
 }
 
 bool RunFiles::writes_standard_output() const {
-  const auto tables = {&rows_, &averages_, &correlations_};
+  const auto tables = {&rows_, &averages_, &correlations_, &distribution_};
   return std::ranges::any_of(tables, [](auto* table) { return *table && (*table)->file().is_standard_output(); }) ||
          (sums_ && sums_->file().is_standard_output()) || (spins_ && spins_->is_standard_output()) ||
          std::ranges::any_of(couplings_, [](const OutputFile& file) { return file.is_standard_output(); });
@@ -138,10 +142,8 @@ void RunFiles::end(const ResultTable::Header& header, const Problem& problem, co
   if (rows_) {
     rows_->write_end();
   }
-  if (averages_ && problem.ladder) {
-    averages_->write_header(header, ladder_columns());
-    for (const LadderAverages& row : result.ladder.rows()) averages_->write_row(ladder_row(row, temperatures_));
-    averages_->write_end();
+  if (problem.ladder) {
+    write_ladder(header, result.ladder.rows(), problem.size);
   } else if (averages_) {
     averages_->write_header(header, average_columns(averages.front()));
     for (const AveragesAt& at : averages) {
@@ -149,7 +151,7 @@ void RunFiles::end(const ResultTable::Header& header, const Problem& problem, co
     }
     averages_->write_end();
   }
-  if (correlations_) {
+  if (correlations_ && !problem.ladder) {
     correlations_->write_header(header, {"sweep", "r", "c4", "c4_error"});
     for (const AveragesAt& at : averages) {
       const std::vector<Average>& c4 = at.correlations->c4;
@@ -163,7 +165,7 @@ void RunFiles::end(const ResultTable::Header& header, const Problem& problem, co
     sums_->end(result);
   }
   // All are written before any appears.
-  for (std::optional<ResultTable>* const table : {&rows_, &averages_, &correlations_}) {
+  for (std::optional<ResultTable>* const table : {&rows_, &averages_, &correlations_, &distribution_}) {
     if (*table) (*table)->file().commit();
   }
   if (sums_) {
@@ -175,6 +177,30 @@ void RunFiles::end(const ResultTable::Header& header, const Problem& problem, co
   for (OutputFile& file : couplings_) {
     file.commit();
   }
+}
+
+void RunFiles::write_ladder(const ResultTable::Header& header, const std::vector<LadderAverages>& rows,
+                            std::int64_t size) {
+  if (averages_) {
+    averages_->write_header(header, ladder_columns());
+    for (const LadderAverages& row : rows) averages_->write_row(ladder_row(row, temperatures_));
+    averages_->write_end();
+  }
+  const auto write = [&](ResultTable& table, const std::string& x, const std::string& y, auto function, auto x_of) {
+    table.write_header(header, {"sweep_first", "sweep", "measurements", "temperature", x, y, y + "_error"});
+    for (const LadderAverages& row : rows) {
+      std::int64_t i = 0;
+      for (const Average& average : row.*function)
+        table.write_row({row.first, row.last, row.measurements, temperatures_[row.t], x_of(i++), average.value,
+                         cell(average.error)});
+    }
+    table.write_end();
+  };
+  if (correlations_)
+    write(*correlations_, "r", "c4", &LadderAverages::c4, [](std::int64_t r) { return ResultTable::Cell(r); });
+  if (distribution_)
+    write(*distribution_, "q", "p", &LadderAverages::p,
+          [&](std::int64_t bin) { return ResultTable::Cell(distribution_q(size, bin)); });
 }
 
 std::vector<std::pair<std::string, std::optional<Average>>> quantities(const AveragesAt& at) {

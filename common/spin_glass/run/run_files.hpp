@@ -40,11 +40,14 @@ class RunFiles {
   void end(const ResultTable::Header& header, const Problem& problem, const Result& result);
 
  private:
+  void write_ladder(const ResultTable::Header& header, const std::vector<LadderAverages>& rows, std::int64_t size);
+
   std::vector<double> temperatures_;  ///< of the ladder
   std::int64_t first_sample_ = 0;
   std::optional<ResultTable> rows_;
   std::optional<ResultTable> averages_;
   std::optional<ResultTable> correlations_;
+  std::optional<ResultTable> distribution_;
   std::optional<SumsOutput> sums_;
   std::optional<OutputFile> spins_;
   std::list<OutputFile> couplings_;

@@ -70,7 +70,8 @@ Sums::Sums(const std::string& path) : file_(path, kind) {
     file_.seek(file_.end() - static_cast<std::int64_t>(sizeof end_));
     file_.read(&end_, sizeof end_);
   }
-  const std::int64_t numbers = room / 8, of_bin = static_cast<std::int64_t>(LadderBins::numbers_of(run_.problem));
+  const std::int64_t numbers = room / 8,
+                     of_bin = static_cast<std::int64_t>(LadderBins::numbers_of(run_.problem, run_.functions()));
   const std::int64_t of_sample = numbers_of_sample(run_.problem, run_.keeps_correlations());
   const bool times_fit = end_.times == 0 || (end_.times > 0 && of_sample <= numbers / run_.problem.samples &&
                                              end_.times <= numbers / of_time());  // then no product is an overflow
@@ -96,7 +97,7 @@ std::vector<T> Sums::read_part(std::int64_t at, std::int64_t numbers) {
 std::vector<std::int64_t> Sums::time(std::int64_t i) { return read_part<std::int64_t>(i * of_time(), of_time()); }
 
 std::vector<double> Sums::bin(std::int64_t i) {
-  const auto of_bin = static_cast<std::int64_t>(LadderBins::numbers_of(run_.problem));
+  const auto of_bin = static_cast<std::int64_t>(LadderBins::numbers_of(run_.problem, run_.functions()));
   return read_part<double>(end_.times * of_time() + i * of_bin, of_bin);
 }
 

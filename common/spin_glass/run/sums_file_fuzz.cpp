@@ -16,6 +16,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   for (std::int64_t i = 0; i < sums->end().times; ++i)
     fuzz::expect(std::ssize(sums->time(i)) == 1 + problem.samples * of_sample, "all numbers of a time");
   for (std::int64_t i = 0; i < sums->end().bins; ++i)
-    fuzz::expect(sums->bin(i).size() == LadderBins::numbers_of(problem), "all numbers of a bin");
+    fuzz::expect(sums->bin(i).size() == LadderBins::numbers_of(problem, sums->run().functions()),
+                 "all numbers of a bin");
   return 0;
 }

@@ -26,6 +26,7 @@ from app.programs import result, run, stage
 
 INSTANCES = Path(__file__).parent / "instances"
 GENERATORS = ("minstd", "parisi-rapuano", "mt19937", "philox")
+SAME = ("sweep_first", "sweep", "temperature")  # of rows that are one
 
 
 def is_reference():
@@ -118,13 +119,29 @@ class Refusals(programs.Refusing):
             self.assert_refused("--temperatures", value, names="--temperatures")
         for value in ("1:2:4:log", "1:2:4:linear:", "1:2:1000", "1:2:65", "1:2:1e1", "1:inf:3", ""):
             self.assert_refused("--temperatures", value, names="--temperatures")
+        for value in (
+            "auto",
+            "auto:1:2",
+            "auto:2:1:4",
+            "auto:1:1:2",
+            "auto:0.39:1:4",
+            "auto:1:inf:3",
+            "auto:1:2:4:linear",
+        ):
+            self.assert_refused("--temperatures", value, names=f"--temperatures is {value}")
+        self.assert_refused(
+            *("--temperatures", "auto:1:2:3", "--ferromagnetic-fraction", 0.6),
+            names="--ferromagnetic-fraction 0.5 alone",
+        )
         for option in ("--temperature", "--beta", "--replicas"):
             self.assert_refused("--temperatures", "1,2", option, 1, names=option)
         for option, wrong in (("--copies", (0, 5, "x")), ("--exchange-every", (0, -1, 1.5))):
             self.assert_refused(option, 2, names=f"{option}: it needs --temperatures")
             for value in wrong:
                 self.assert_refused("--temperatures", "1,2", option, value, names=option)
-        self.assert_refused("--temperatures", "1,2", "--correlations", "c4.csv", names="--correlations")
+        self.assert_refused("--distribution", "p.csv", names="--distribution: it needs --temperatures")
+        for option in ("--correlations", "--distribution"):
+            self.assert_refused("--temperatures", "1,2", "--copies", 1, option, "f.csv", names=option)
         self.assert_refused("--temperatures", "1,2", "--generator", "philox-planes", names="philox-planes")
 
     @of_the_program
@@ -391,7 +408,8 @@ class LongRuns(programs.InFolder):
         random.seed(2)
         ladder = ["--temperatures", "0.8:1.7:4", "--exchange-every", 3, "--copies", 3]
         shape = ["--size", 4, "--samples", 7, "--samples-per-stream", 3, *ladder, "--measure", "every:5"]
-        outputs = ["--output", "states.csv", "--averages", "averages.csv", "--sums", "sums"]
+        outputs = ["--output", "states.csv", "--averages", "averages.csv", "--correlations", "c4.csv"]
+        outputs += ["--distribution", "p.csv", "--sums", "sums"]
         expected, answer = self.uninterrupted(*shape, "--sweeps", 900, *outputs)
         sums = without_end(expected.pop("sums"))
         self.assertGreater(answer["averages"][-1]["round_trips"], 0)
@@ -1024,7 +1042,17 @@ class Runs(programs.Printing):
         """The same bits in every stage; temperatures as a range are those of the list; averages are those of the rows."""
         shape = ["--size", 4, "--samples", 40, "--samples-per-stream", 8, "--sweeps", 96, "--exchange-every", 4]
         rows, averages = self.folder / "rows.csv", self.folder / "averages.csv"
-        files = ["--output", rows, "--averages", averages]
+        correlations, distribution = self.folder / "c4.csv", self.folder / "p.csv"
+        files = [
+            "--output",
+            rows,
+            "--averages",
+            averages,
+            "--correlations",
+            correlations,
+            "--distribution",
+            distribution,
+        ]
         answer = result(*shape, "--temperatures", "0.9:2:4", *files)
         self.assertEqual(answer["hash"], "3525f1dd44b5f73d")
         listed = result(*shape, "--temperatures", "0.9,1.17446,1.532619,2", "--copies", 2)
@@ -1059,8 +1087,81 @@ class Runs(programs.Printing):
                 product += sum(of[0]) / 8 * sum(of[1]) / 8 / 40
             c = 64 / float(row["temperature"]) ** 2 * (sum(e * e for e in energies) / len(energies) - product)
             self.assertAlmostEqual(float(row["c"]), c, 9)
+            self.check_distribution(row, overlaps, read_csv(distribution)[1])
+            c4 = [one for one in read_csv(correlations)[1] if all(one[key] == row[key] for key in SAME)]
+            self.assertEqual([one["r"] for one in c4], ["0", "1", "2"])
+            self.assertEqual(float(c4[0]["c4"]), 1)
+            for key in ("", "_error"):  # at L = 4 the bonds are all the pairs of distance 1
+                self.assertAlmostEqual(float(c4[1][f"c4{key}"]), float(row[f"q_link{key}"]), 12)
+        for at, fitted in ((0, (0, 1, 2)), (1, (0, 1, 2)), (2, (1, 2, 3)), (3, (1, 2, 3))):
+            b, e = (
+                [f(found[i]) for i in fitted] for f in (lambda r: 1 / float(r["temperature"]), lambda r: float(r["e"]))
+            )
+            # Newton's parabola e0 + s (b - b0) + k (b - b0) (b - b1)
+            s, then = (e[1] - e[0]) / (b[1] - b[0]), (e[2] - e[1]) / (b[2] - b[1])
+            slope = s + (then - s) / (b[2] - b[0]) * (2 / float(found[at]["temperature"]) - b[0] - b[1])
+            self.assertAlmostEqual(float(found[at]["c_derivative"]), -slope / float(found[at]["temperature"]) ** 2, 9)
         self.assertEqual([row["acceptance"] == "" for row in found], [False, False, False, True])
         self.assertTrue(all(0.2 < float(row["acceptance"]) < 0.95 for row in found[:-1]))
+
+    @of_the_program
+    def test_temperatures_that_exchange_alike(self):
+        shape = ["--size", 8, "--samples", 16, "--sweeps", 256, "--exchange-every", 2]
+
+        def acceptances(temperatures):
+            answer = result(*shape, "--temperatures", temperatures)
+            last = [one["acceptance"] for one in answer["averages"] if one["sweep"] == 256]
+            return answer, last[:-1]
+
+        answer, alike = acceptances("auto:0.6:3:10")
+        _, linear = acceptances("0.6:3:10:linear")
+        self.assertLess(max(alike) - min(alike), 0.09)
+        self.assertGreater(max(linear) - min(linear), 0.25)
+        made = answer["problem"]["temperatures"]
+        self.assertEqual((made[0], made[-1], len(made)), (0.6, 3, 10))
+        again = result(*shape, "--temperatures", ",".join(map(str, made)))
+        self.assertEqual((again["hash"], again["problem"]), (answer["hash"], answer["problem"]))
+        text = run("--size", 4, "--sweeps", 0, "--temperatures", "auto:0.6:3:10").stdout.decode()
+        self.assertEqual(re.search("^ladder +(.*)", text, re.M)[1], ",".join(map(str, map(float, made))))
+
+    @of_the_program
+    def test_overlaps_of_random_spins(self):
+        """P(q) at infinite temperature is that of 64 coins."""
+        shape = [
+            "--size",
+            4,
+            "--samples",
+            4000,
+            "--samples-per-stream",
+            1,
+            "--sweeps",
+            0,
+            "--temperatures",
+            "1000,2000",
+        ]
+        file = self.folder / "p.csv"
+        result(*shape, "--copies", 3, "--distribution", file)
+        bins = [row for row in read_csv(file)[1] if row["temperature"] == "1000"]
+        squares = 0
+        for i, row in enumerate(bins):
+            exact = sum(math.comb(64, k) for k in range(5 * i, 5 * i + 5)) / 2**64
+            pairs, found = 12000, float(row["p"]) * 10 / 64
+            squares += (found - exact) ** 2 * pairs / exact
+            if 3 <= i <= 9:
+                self.assertAlmostEqual(float(row["p_error"]) * 10 / 64, math.sqrt(exact / pairs), delta=0.002)
+        self.assertLess(squares, 35)  # of chi^2 with 12 degrees of freedom, 0.0005 are larger
+
+    def check_distribution(self, row, overlaps, table):
+        """13 bins of 5 overlaps each, from -64 to 64; errors over five groups of eight samples."""
+        found = [one for one in table if all(one[key] == row[key] for key in SAME)]
+        width = 10 / 64
+        self.assertEqual([round(float(one["q"]) * 64) for one in found], list(range(-60, 61, 10)))
+        for one in found:
+            here = [abs(q - float(one["q"])) < width / 2 for q in overlaps]
+            self.assertAlmostEqual(float(one["p"]), sum(here) / len(here) / width, 12)
+            groups = [sum(here[i] for i in range(len(here)) if i % 40 // 8 == g) / 64 / width for g in range(5)]
+            error = sum((p - sum(groups) / 5) ** 2 for p in groups) / 20
+            self.assertAlmostEqual(float(one["p_error"]), math.sqrt(error), 12)
 
     def test_json_says_the_whole_problem(self):
         answer = result(

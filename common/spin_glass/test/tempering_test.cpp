@@ -12,6 +12,7 @@
 #include <random>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -19,6 +20,7 @@
 #include "random/streams.hpp"
 #include "spin_glass/engine/simulation.hpp"
 #include "spin_glass/model/exchange.hpp"
+#include "spin_glass/model/ladder_averages.hpp"
 #include "spin_glass/model/observables.hpp"
 
 namespace psflip::spin_glass {
@@ -142,6 +144,18 @@ constexpr std::array<Known, 3> known{{{1000, {-108.216184, -105.898939, -100.289
                                       {1001, {-110.098092, -107.604356, 0, 0, -85.019579}},
                                       {1002, {0, -108.217844, 0, 0, -86.528220}}}};
 
+/// Two copies of the ladder, samples in words of four that all have these couplings.
+Problem words_of_one_sample(std::uint32_t number) {
+  Problem problem{.size = 4, .samples = 96, .samples_per_stream = 4, .seed = number};
+  problem.ladder = {{temperatures_of_ladder.begin(), temperatures_of_ladder.end()}, 2};
+  problem.replicas = 2 * temperatures(problem);
+  std::mt19937 engine(number);
+  std::vector<Coupling> couplings(3 * 64);
+  for (Coupling& coupling : couplings) coupling = engine() >> 31 != 0 ? -1 : 1;
+  problem.given_couplings = std::make_shared<const std::vector<std::vector<Coupling>>>(problem.samples, couplings);
+  return problem;
+}
+
 struct Found {
   double chi_squared = 0, degrees = 0;  ///< over samples and temperatures
   double largest = 0;                   ///< deviation, in errors
@@ -152,13 +166,7 @@ struct Found {
 Found energies_of(Mistake mistake, std::span<const Known> samples) {
   Found found;
   for (const Known& sample : samples) {
-    Problem problem{.size = 4, .samples = 96, .samples_per_stream = 4, .seed = sample.number};
-    problem.ladder = {{temperatures_of_ladder.begin(), temperatures_of_ladder.end()}, 2};
-    problem.replicas = 2 * temperatures(problem);
-    std::mt19937 engine(sample.number);
-    std::vector<Coupling> couplings(3 * 64);
-    for (Coupling& coupling : couplings) coupling = engine() >> 31 != 0 ? -1 : 1;
-    problem.given_couplings = std::make_shared<const std::vector<std::vector<Coupling>>>(problem.samples, couplings);
+    const Problem problem = words_of_one_sample(sample.number);
     Exchanging ladder(problem, mistake);
     std::array<std::vector<double>, temperatures_of_ladder.size()> sums;
     for (auto& of_words : sums) of_words.resize(problem.samples / 4);
@@ -195,6 +203,39 @@ TEST(Tempering, HasTheExactEnergiesAtEveryTemperature) {
   EXPECT_LT(excess(found), 3);
   EXPECT_EQ(found.degrees, 10);
   EXPECT_LT(found.largest_error, 0.5);
+}
+
+/// By fluctuation and by the parabola through exact energies at three temperatures. What is exact comes from a transfer
+/// matrix, too: c from second differences of ln Z.
+TEST(Tempering, HasTheExactSpecificHeat) {
+  Problem problem = words_of_one_sample(known[0].number);
+  const auto engine = reference::make_simulation(problem, {});
+  LadderBins bins(problem);
+  for (int sweep = 0; sweep <= 512; sweep += 4) {
+    bins.begin(sweep, engine->exchanges());
+    const State state = engine->state();
+    for (std::int64_t sample = 0; sample < problem.samples; ++sample)
+      bins.add(sample, observe(state, sample, (*problem.given_couplings)[sample]));
+    engine->advance(2 * 4);
+  }
+  const auto compare = [&](std::size_t t, std::string_view quantity, double exact) {
+    const std::size_t number = std::ranges::find(ladder_names, quantity) - ladder_names.begin();
+    const LadderAverages row = bins.rows()[bins.rows().size() - temperatures_of_ladder.size() + t];
+    EXPECT_EQ(row.measurements, 64);
+    const Average found = row.averages[number].value();
+    EXPECT_LT(std::abs(found.value - exact), 3 * found.error.value()) << quantity << ' ' << t << ' ' << found.value;
+    EXPECT_LT(found.error.value(), 0.01) << quantity << ' ' << t;
+  };
+  compare(1, "c", 0.22431);
+  compare(2, "c", 0.35826);
+  for (std::size_t t : {1, 2, 3}) {
+    const auto b = [&](std::size_t i) { return 1 / temperatures_of_ladder[i]; };
+    const auto slope = [&](std::size_t i) {
+      return (known[0].energies[i + 1] - known[0].energies[i]) / 64 / (b(i + 1) - b(i));
+    };
+    const double bend = (slope(t) - slope(t - 1)) / (b(t + 1) - b(t - 1));
+    compare(t, "c_derivative", -b(t) * b(t) * (slope(t - 1) + bend * (b(t) - b(t - 1))));
+  }
 }
 
 TEST(Tempering, IsRejectedWithAMistake) {

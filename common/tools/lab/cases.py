@@ -16,6 +16,7 @@ USUAL = {
     "replicas": [1, 2, 3, 4, 5],
     "samples": [1, 2, 31, 33, 65],  # 3D: of problems drawn for a call
     "sweeps": [1, 7],  # 3D: from, to, of problems drawn for a call
+    "ladders": [],  # 3D: LO:HI:N, temperatures of replica exchange; then `replicas` are copies
     "ranks": [1],  # of MPI
     "timed": {"sizes": [112, 144], "samples": 4},  # from, to; what takes a GPU long enough
     "counted": {},  # the problem and the launch on which memory accesses are counted, where not as in counted()
@@ -34,6 +35,16 @@ def told(task):
     file = ROOT / task.stage / "lab.toml"
     found = tomllib.loads(file.read_text()) if file.exists() else {}
     return USUAL | found | found.get("exercise", {}).get(str(task.exercise), {})
+
+
+def on_ladder(task, problem, rng=None):
+    """The same problem on a ladder of temperatures, drawn by rng or the longest, if the task is about exchanges."""
+    ladders = told(task)["ladders"]
+    if not ladders:
+        return problem
+    ladder, every = (rng.choice(ladders), rng.randint(1, 3)) if rng else (ladders[-1], 1)
+    kept = {name: value for name, value in problem.items() if name not in ("temperature", "replicas")}
+    return kept | {"temperatures": ladder, "copies": problem["replicas"], "exchange_every": every}
 
 
 @dataclass(frozen=True)
@@ -100,7 +111,7 @@ def fresh(task, model, rng):
         how |= {"replicas": rng.choice(told(task)["replicas"])}
         shared = 1 if generator == "philox-planes" else rng.choice([1, 7, 32, 64])
         how |= {"samples_per_stream": shared, "start": rng.choice(["random", "ordered"])}
-        return options(**how, ferromagnetic_fraction=round(rng.uniform(0, 1), 3))
+        return options(**on_ladder(task, how, rng), ferromagnetic_fraction=round(rng.uniform(0, 1), 3))
 
     def ranks(size):
         return rng.choice([ranks for ranks in told(task)["ranks"] if ranks <= size // 2])
@@ -153,6 +164,7 @@ def small(task, model):
         usual = {"sweeps": max(2, fewest), "seed": 7, "temperature": 1.1, "samples": 2, "samples_per_stream": 1}
         usual["replicas"] = 2 if 2 in replicas else replicas[0]
         problems = [usual | {"generator": name, "size": size} for name in told(task)["generators"] for size in (4, 6)]
+        problems = [on_ladder(task, problem) for problem in problems]
         some = [(problem, launch) for problem in problems for launch in launches(task, model, problem["size"])]
     return [Case(options(**problem), launch) for problem, launch in some]
 
@@ -173,12 +185,17 @@ def timed(task, model, rng):
     return [
         Case(
             options(
-                size=size,
-                seed=rng.randrange(2**63),
-                generator=rng.choice(told(task)["generators"]),
-                temperature=round(rng.uniform(0.8, 2), 3),
-                samples=told(task)["timed"]["samples"],
-                replicas=4,
+                **on_ladder(
+                    task,
+                    {
+                        "size": size,
+                        "seed": rng.randrange(2**63),
+                        "generator": rng.choice(told(task)["generators"]),
+                        "temperature": round(rng.uniform(0.8, 2), 3),
+                        "samples": told(task)["timed"]["samples"],
+                        "replicas": 4,
+                    },
+                )
             ),
             launches(task, model, size, rng)[0],
         )
@@ -191,7 +208,7 @@ def least_bytes(task, model, case):
     a spin's three couplings, which its replicas share."""
     bits = told(task)["spin_bits"]
     if model != "majority":
-        return spins(case) * bits / 8 * (2 + 3 / int(value(case.problem, "--replicas")))
+        return spins(case) * bits / 8 * (2 + 3 / replicas_of(case))
     return spins(case) * 2 * {"int8": 1, "int32": 4}[value(case.launch, "--storage")] if bits else 0
 
 
@@ -204,9 +221,16 @@ def value(options, name, usual="1"):
     return dict(zip(options[::2], options[1::2])).get(name, usual)
 
 
+def replicas_of(case):
+    """On a ladder LO:HI:N there are N for each copy."""
+    ladder = value(case.problem, "--temperatures", "")
+    of_ladder = int(ladder.split(":")[2]) * int(value(case.problem, "--copies")) if ladder else 1
+    return of_ladder * int(value(case.problem, "--replicas"))
+
+
 def spins(case):
     """Of all samples and replicas: what one update updates."""
     size = int(value(case.problem, "--size"))
     if "--samples" not in case.problem:
         return size**2
-    return size**3 * int(value(case.problem, "--samples")) * int(value(case.problem, "--replicas"))
+    return size**3 * int(value(case.problem, "--samples")) * replicas_of(case)

@@ -1575,6 +1575,20 @@ class Expectations(unittest.TestCase):
             self.assertTrue(all(drawn))
             self.assertTrue(cases.small(task, model))
 
+    def test_exchanges_are_judged_on_ladders(self):
+        import random
+
+        task, rng = Task("07_amsc", 8), random.Random(1)
+        drawn = [*cases.fresh(task, "spin_glass", rng), *cases.small(task, "spin_glass")]
+        drawn += cases.timed(task, "spin_glass", rng)
+        for case in drawn:
+            self.assertLess({"--temperatures", "--copies", "--exchange-every"}, set(case.problem))
+            self.assertTrue({"--temperature", "--replicas"}.isdisjoint(case.problem))
+        case = drawn[-1]  # 5 temperatures in 4 copies, which share their couplings
+        size, samples = (int(cases.value(case.problem, name)) for name in ("--size", "--samples"))
+        self.assertEqual(cases.spins(case), size**3 * samples * 20)
+        self.assertEqual(cases.least_bytes(task, "spin_glass", case), cases.spins(case) / 8 * (2 + 3 / 20))
+
 
 if __name__ == "__main__":
     unittest.main()
