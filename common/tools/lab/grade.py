@@ -40,6 +40,7 @@ FULL_SPEED, LEAST_SPEED = 0.8, 0.5  # of the reference's: full points, and passe
 FEW_UPDATES, LEAST_SECONDS = 10, 0.5  # of a timed run, and how much longer one with many must take
 TIMED_RUNS = 2  # of each program and number of updates on each of the problems
 CERTAIN = 0.8  # of the least time that a problem's bytes take: what is faster has not moved them
+CERTAIN_TIMES = 3  # it has to be so often: a machine with other work may time anything once
 BUILD_SECONDS = 900
 # Where indices are large: the first and the last block are enough, and touch little of the memory that is asked for.
 FAR = {"ASAN_OPTIONS": "detect_leaks=0", "PSFLIP_CPU_BLOCKS": "ends", "PSFLIP_CPU_MEMORY": "8000000000"}
@@ -514,8 +515,8 @@ class Judge:
         times = []
         for problem in cases.timed(self.task, self.model, random.SystemRandom()):
             programs = [reference, program] if reference else [program]
-            times.append(self.times_of_update(programs, problem, self.enough_updates(programs[0], problem)))
-            self.refuse_impossible(problem, times[-1][0], times[-1][-1])
+            updates = self.enough_updates(programs[0], problem)
+            times.append(self.possible_times(programs, problem, updates))
         times.sort(key=lambda of: of[0] / of[-1])
         theirs, own = times[len(times) // 2][0], times[len(times) // 2][-1]
         if not reference:
@@ -527,20 +528,30 @@ class Judge:
         unit = f"ps {self.unit}"
         return Part("speed", True, reason, share=min(1, ratio / FULL_SPEED), value=float(f"{own:.4g}"), unit=unit)
 
-    def refuse_impossible(self, problem, theirs, own):
+    def possible_times(self, programs, problem, updates):
+        """Times again and again what seems impossible."""
+        for _ in range(CERTAIN_TIMES):
+            times = self.times_of_update(programs, problem, updates)
+            finding = self.impossible(problem, times[0], times[-1])
+            if not finding:
+                return times
+        raise finding
+
+    def impossible(self, problem, theirs, own):
         """A 2D lattice soon changes no more, so its state may be right without most of the steps; but who does them
         moves their bytes. The solution is the limit where it needs less time than this model says."""
         device = predict.device_named(self.device)
         if not device:
-            return
+            return None
         moved, spins = cases.least_bytes(self.task, self.model, problem), cases.spins(problem)
         least = min(theirs, predict.least_seconds(moved, device) / spins * 1e12)
-        if own < CERTAIN * least:
-            raise Finding(
-                f"the timed program ({problem}) takes {own:.3g} ps {self.unit}; to move the {moved / spins:.3g} bytes "
-                f"that each of them needs, the {device.title} takes {least:.3g} ps",
-                "which steps, or which spins, does the code leave out?",
-            )
+        if own >= CERTAIN * least:
+            return None
+        return Finding(
+            f"the timed program ({problem}) takes {own:.3g} ps {self.unit}; to move the {moved / spins:.3g} bytes "
+            f"that each of them needs, the {device.title} takes {least:.3g} ps",
+            "which steps, or which spins, does the code leave out?",
+        )
 
     @property
     def unit(self):

@@ -1281,6 +1281,9 @@ def timed_run(judge, command):
     if cheat == "has cached an answer":
         size, seed, steps = 8192, 7, 0
     seconds = 2 + (judge.starts % 3 == 0) + min(done, steps) * float(seconds_a_step)
+    if cheat == "is timed wrongly at first" and steps > 10:
+        judge.wrong = getattr(judge, "wrong", 0) + 1
+        seconds = 2 if judge.wrong <= 2 else seconds
     report = {"hash": f"{size} {seed} {min(done, 50)}", "device": {"name": judge.runs_on}}
     return sandbox.Run(0, False, seconds, json.dumps(report), "", {})
 
@@ -1349,6 +1352,10 @@ class Timing(unittest.TestCase):
         )
         self.assertTrue(self.speed(b"2e-4 stops when nothing changes", "Another GPU").passed)
         self.assertTrue(self.speed(b"2e-4", "Another GPU").passed)
+
+    def test_a_machine_with_other_work_may_time_anything_once(self):
+        part = self.speed(b"2e-4 is timed wrongly at first")
+        self.assertTrue(part.passed, part.reason)
 
     def test_the_least_time_is_no_limit_for_who_is_right(self):
         """No measured kernel is faster than what its problem's bytes take."""
