@@ -133,17 +133,16 @@ __global__ void __launch_bounds__(most_threads(together)) update_spread(const __
     Spins* const mine = spins[colour] + in_box;
     const Spins* const upper = spins[other(colour)] + in_others(colour == red ? z : z + 1);
     const Spins* const lower = spins[other(colour)] + in_others(colour == red ? z - 1 : z);
-    const auto tell = [&](const Spins& now, std::uint32_t number) {
+    const auto tell = [&](const Spins& now, std::uint32_t number, cuda::memory_order order) {
       std::uint64_t* const to = letters(colour, number, in_all);
       if (tells)
 #pragma unroll
-        for (int r = 0; r < together; ++r)
-          Letter(to[r]).store(std::uint64_t{now.of[r]} << 32 | number, cuda::memory_order_relaxed);
+        for (int r = 0; r < together; ++r) Letter(to[r]).store(std::uint64_t{now.of[r]} << 32 | number, order);
     };
-    if (colour == blue) {  // what came from memory; all blocks know then that this one has read what it needs there
-      if (has_word) tell(*mine, sweeps.letters_sent);
-      complete[blue].arrive();
-    }
+    // The first letter says what came from memory, and that this block has read all that it needs there: the others may
+    // write. No later letter is about anything but itself.
+    if (has_word) tell(*mine, sweeps.letters_sent, cuda::memory_order_release);
+    if (colour == blue) complete[blue].arrive();
     for (std::uint32_t n = 0; n < sweeps.count; ++n) {
       const bool updates_now = has_word && !(n == 0 && colour == red && sweeps.from_blue) &&
                                !(n == sweeps.count - 1 && colour == blue && sweeps.to_red);
@@ -166,14 +165,14 @@ __global__ void __launch_bounds__(most_threads(together)) update_spread(const __
 #pragma unroll
         for (int d = 0; d < directions; ++d) bond[d] = bonds[colour][d * updates[colour] + i];
         *mine = updated<whole>(*mine, around, bond, accepted, place);
-        tell(*mine, sweeps.letters_sent + n + 1);
+        tell(*mine, sweeps.letters_sent + n + 1, cuda::memory_order_relaxed);
       }
       complete[colour].arrive();
     }
   };
 
   // Messengers wait for letters, and put the spins where workers look.
-  const auto fetch_letters = [&](Colour colour, std::uint32_t number) {
+  const auto fetch_letters = [&](Colour colour, std::uint32_t number, cuda::memory_order order) {
     for (int i = thread - crew.all_workers(); i < tile.rows_told(colour) * row; i += crew.messengers) {
       const int to = i % row + row * tile.row_told(colour, i / row);
       std::uint64_t* const from = letters(colour, number, in_memory(kept[colour], to));
@@ -182,14 +181,13 @@ __global__ void __launch_bounds__(most_threads(together)) update_spread(const __
         all = true;
 #pragma unroll
         for (int r = 0; r < together; ++r) {
-          const std::uint64_t letter = Letter(from[r]).load(cuda::memory_order_relaxed);
+          const std::uint64_t letter = Letter(from[r]).load(order);
           told.of[r] = static_cast<std::uint32_t>(letter >> 32);
           all = all && static_cast<std::uint32_t>(letter) == number;
         }
       }
       spins[colour][to] = told;
     }
-    complete[colour].arrive();
   };
 
   if (thread < crew.workers[red]) {
@@ -197,14 +195,15 @@ __global__ void __launch_bounds__(most_threads(together)) update_spread(const __
   } else if (thread < crew.all_workers()) {
     work(blue, thread - crew.workers[red]);
   } else {
+    for (const Colour colour : {red, blue})
+      if (colour == blue || told_of_red) fetch_letters(colour, sweeps.letters_sent, cuda::memory_order_acquire);
     for (std::uint32_t n = 0; n < sweeps.count; ++n) {
-      fetch_letters(blue, sweeps.letters_sent + n);
+      if (n > 0) fetch_letters(blue, sweeps.letters_sent + n, cuda::memory_order_relaxed);
+      complete[blue].arrive();
       if (told_of_red) {
         complete[blue].wait(n);  // nobody reads the red words now
-        if (n == 0 && sweeps.from_blue)
-          complete[red].arrive();
-        else
-          fetch_letters(red, sweeps.letters_sent + n + 1);
+        if (n > 0 || !sweeps.from_blue) fetch_letters(red, sweeps.letters_sent + n + 1, cuda::memory_order_relaxed);
+        complete[red].arrive();
       }
       complete[red].wait(n);  // nobody reads the blue ones
     }
