@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Configures a build folder if it needs that, and builds targets in it with all cores; quietly.
 
-    build.py folder [--cuda | --no-cuda] [cmake option...] [--target target...]
+    build.py folder [--cuda | --no-cuda] [cmake option...] [--target target... | --tests ctest option...]
 
 psflip_build in setup.bash is this program. On a terminal a line says what is being built and how far that is; all that
 CMake and the compilers say goes to build.log in the folder, and is shown if something fails.
@@ -13,6 +13,7 @@ if __name__ == "__main__":
 import atexit
 import contextlib
 import functools
+import json
 import os
 import re
 import shutil
@@ -309,6 +310,41 @@ def build_if_configured(folder, target):
         builder.need(target)
 
 
+ADDED_TEST = re.compile(r"^add_test\((?:\[=\[(.+?)\]=\]|(\S+)) (.*)\)$", re.MULTILINE)
+
+
+def needed_by_tests(builder, options):
+    """The programs in the commands of the tests that these options of ctest choose, as targets; none if there are no
+    such tests. None if all has to be built: a test has the whole folder, or a generator does not name its targets."""
+    if not builder.configured or not (builder.folder / "build.ninja").exists():
+        return None
+    folder = str(builder.folder.resolve())
+    listed = run_quietly("ctest", "--test-dir", folder, "--show-only=json-v1", *options)
+    if listed.returncode != 0:
+        return None  # ctest will say it
+    chosen = {test["name"] for test in json.loads(listed.stdout)["tests"]}
+    made = run_quietly("ninja", "-C", folder, "-t", "targets", "all").stdout
+    outputs = {line.split(": ")[0] for line in made.splitlines()}
+    commands = {}
+    for file in builder.folder.rglob("CTestTestfile.cmake"):
+        for quoted, plain, words in ADDED_TEST.findall(file.read_text()):
+            commands[quoted or plain] = re.findall(r'"((?:[^"\\]|\\.)*)"', words)
+    needed = set()
+    for name in chosen:
+        for word in commands.get(name, [folder]):
+            for piece in re.split("[=:;]", word):  # address=PROGRAM
+                inside = piece.startswith(folder) and piece[len(folder) + 1 :]
+                if inside in outputs:
+                    needed.add(inside)
+                elif inside is not False:
+                    return None
+    return sorted(needed)
+
+
+def run_quietly(*command):
+    return subprocess.run(command, capture_output=True, text=True)
+
+
 def add_options(parser):
     """What every tool that builds takes."""
     parser.add_argument("--build-dir", type=Path, default=ROOT / "build", metavar="DIR", help="build there (build)")
@@ -323,9 +359,14 @@ def builder_for(options):
 
 
 def main(arguments):
-    end = arguments.index("--target") if "--target" in arguments else len(arguments)
-    folder, *options = arguments[:end]
-    Builder(folder, options).need(*arguments[end + 1 :])
+    end = next((i for i, word in enumerate(arguments) if word in ("--target", "--tests")), len(arguments))
+    (folder, *options), what, rest = arguments[:end], arguments[end : end + 1], arguments[end + 1 :]
+    builder = Builder(folder, options)
+    if what == ["--tests"]:
+        rest = needed_by_tests(builder, rest) if rest else None
+        if rest == []:  # ctest will say that there are none
+            return 0
+    builder.need(*rest or ())
     return 0
 
 

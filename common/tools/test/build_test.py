@@ -46,6 +46,42 @@ class WithStubs(WithFolder):
         return process.returncode, errors
 
 
+class ForTests(WithStubs):
+    """What is built if some tests are to be run."""
+
+    def built(self, *chosen):
+        """What CMake is asked for; the folder has three tests, of which ctest names the chosen."""
+        folder = self.build_folder
+        folder.mkdir(exist_ok=True)
+        (folder / "build.ninja").touch()
+        (folder / "CTestTestfile.cmake").write_text(
+            f'add_test([=[one.plain]=] "{folder}/one/program" "--filter=*")\n'
+            f'set_tests_properties([=[one.plain]=] PROPERTIES COST "8")\n'
+            f'add_test([=[two.script]=] "python3" "script.py" "address={folder}/two/a" "{folder}/two/b")\n'
+            f'add_test([=[whole]=] "python3" "script.py" "{folder}/two")\n'
+        )
+        tests = ", ".join(f'{{"name": "{name}"}}' for name in chosen)
+        self.stub("ctest", f"echo '{{\"tests\": [{tests}]}}'")
+        self.stub("ninja", "printf '%s: LINK\\n' one/program two/a two/b two/c")
+        self.stub("cmake", 'echo "$@" >>"$LOG"')
+        self.log.write_text("")
+        code, _ = self.run_("--tests", "-R", "what the stand-in does not look at")
+        self.assertEqual(code, 0)
+        asked = [line.partition(" --target ") for line in self.log.read_text().splitlines() if "--build" in line]
+        return [targets.split() for _, _, targets in asked]
+
+    def test_programs_of_their_commands(self):
+        self.assertEqual(self.built("one.plain"), [["one/program"]])
+        self.assertEqual(self.built("one.plain", "two.script"), [["one/program", "two/a", "two/b"]])
+
+    def test_all_for_who_has_a_folder(self):
+        self.assertEqual(self.built("one.plain", "whole"), [[]])
+        self.assertEqual(self.built("not in the file"), [[]])
+
+    def test_nothing_for_nothing(self):
+        self.assertEqual(self.built(), [])
+
+
 class Configure(WithStubs):
     """When psflip_build configures anew."""
 
