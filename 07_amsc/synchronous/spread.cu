@@ -28,13 +28,13 @@ using amsc::SystemTile;
 using amsc::SystemTiles;
 
 /// So that registers are enough for what a thread does.
-constexpr int most_threads(int together) { return together == 4 ? 640 : together == 2 ? 768 : 1024; }
+constexpr int most_tile_threads(int together) { return together == 4 ? 640 : together == 2 ? 768 : 1024; }
 
 /// A word of spins and the number of its sweep, which come together or not at all.
 using Letter = cuda::atomic_ref<std::uint64_t, cuda::thread_scope_device>;
 
 /// What is the same for all threads of a launch.
-struct Sweeps {
+struct SpreadSweeps {
   Systems systems;
   SystemTiles tiles;
   Crew crew;
@@ -76,7 +76,8 @@ class Complete {
 
 /// blockIdx.x is the tile, blockIdx.y the system.
 template <int together, int tops, bool whole>
-__global__ void __launch_bounds__(most_threads(together)) update_spread(const __grid_constant__ Sweeps sweeps) {
+__global__ void __launch_bounds__(most_tile_threads(together))
+    update_spread(const __grid_constant__ SpreadSweeps sweeps) {
   using Spins = Words<together>;
   extern __shared__ uint4 memory[];
   __shared__ Complete complete[2];
@@ -231,7 +232,7 @@ SystemTiles tiles_of(const Problem& problem, const Launch& launch) {
 }
 Crew crew_of(const Problem& problem, const Launch& launch) {
   return {tiles_of(problem, launch).largest(), amsc::SiteWords(static_cast<int>(problem.size)).layout.row,
-          most_threads(*launch.replicas_together)};
+          most_tile_threads(*launch.replicas_together)};
 }
 std::size_t bytes_of_tile(const Problem& problem, const Launch& launch) {
   const SystemTile largest = tiles_of(problem, launch).largest();
@@ -286,18 +287,18 @@ class SpreadSimulation : public SystemSimulation {
     const std::int64_t end = half_sweeps_done_ + half_sweeps;
     while (half_sweeps_done_ < end) {
       const std::int64_t to = std::min(end, (half_sweeps_done_ / 2 + most_sweeps) * 2);
-      Sweeps sweeps{systems_,
-                    tiles_of(problem_, launch_),
-                    crew,
-                    half_sweeps_done_ % 2 == blue,
-                    to % 2 == blue,
-                    static_cast<std::uint32_t>(half_sweeps_done_ / 2),
-                    static_cast<std::uint32_t>((to + 1) / 2 - half_sweeps_done_ / 2),
-                    letters_sent_,
-                    dice_,
-                    {spins_[red].data(), spins_[blue].data()},
-                    {bonds_[red].data(), bonds_[blue].data()},
-                    letters_.data()};
+      SpreadSweeps sweeps{systems_,
+                          tiles_of(problem_, launch_),
+                          crew,
+                          half_sweeps_done_ % 2 == blue,
+                          to % 2 == blue,
+                          static_cast<std::uint32_t>(half_sweeps_done_ / 2),
+                          static_cast<std::uint32_t>((to + 1) / 2 - half_sweeps_done_ / 2),
+                          letters_sent_,
+                          dice_,
+                          {spins_[red].data(), spins_[blue].data()},
+                          {bonds_[red].data(), bonds_[blue].data()},
+                          letters_.data()};
       with_kernel(systems_.together, systems_.words.bits, dice_.costs_with_top, [&](auto kernel) {
         CHECK_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)));
         CHECK_CUDA(cudaLaunchKernelEx(&config, kernel, sweeps));

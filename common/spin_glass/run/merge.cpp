@@ -116,6 +116,10 @@ Run run_of_all(const std::vector<Sums>& jobs, const Options& given) {
       throw InvalidInput("--correlations " + *given.outputs.correlations + ": " + job.path() +
                          " has none, for its run had no --correlations");
     }
+    if (given.outputs.distribution && !part.outputs.distribution) {
+      throw InvalidInput("--distribution " + *given.outputs.distribution + ": " + job.path() +
+                         " has none, for its run had no --distribution");
+    }
   }
   run.couplings_hash = hex(hash);
   check(problem);
@@ -160,6 +164,24 @@ void merge_times(std::vector<Sums>& jobs, const Run& run, RunFiles& files, Resul
   }
 }
 
+/// The numbers of functions in a bin, of which a run wants some: C4 and P of each group and temperature in turns.
+std::vector<double> wanted_functions(std::span<const double> numbers, const Run& job, const LadderFunctions& wanted) {
+  const LadderFunctions has = job.functions();
+  const auto places = groups(job.problem) * temperatures(job.problem);
+  const auto count = [&](const LadderFunctions& functions) {
+    const std::size_t all = LadderBins::numbers_of(job.problem, functions) - LadderBins::numbers_of(job.problem);
+    return static_cast<std::int64_t>(all) / places;
+  };
+  const std::int64_t c4 = count({.correlations = has.correlations}), p = count({.distribution = has.distribution});
+  std::vector<double> result;
+  for (std::int64_t place = 0; place < places; ++place) {
+    const auto here = numbers.subspan(place * (c4 + p), c4 + p);
+    if (wanted.correlations) result.insert(result.end(), here.begin(), here.begin() + c4);
+    if (wanted.distribution) result.insert(result.end(), here.begin() + c4, here.end());
+  }
+  return result;
+}
+
 void merge_bins(std::vector<Sums>& jobs, const Run& run, Result& result) {
   if (!run.problem.ladder) return;
   result.ladder = LadderBins(run.problem, run.functions(), run.outputs.sums.has_value());
@@ -168,13 +190,14 @@ void merge_bins(std::vector<Sums>& jobs, const Run& run, Result& result) {
     std::vector<double> all, of_functions;
     for (Sums& job : jobs) {
       const std::vector<double> numbers = job.bin(i);
-      const auto samples_end = numbers.begin() + static_cast<std::ptrdiff_t>(LadderBins::numbers_of(job.run().problem));
       if (all.empty()) all.assign(numbers.begin(), numbers.begin() + common);
       if (!std::equal(all.begin(), all.begin() + common, numbers.begin())) {
         throw InvalidInput(job.path() + ": not measured when " + jobs.front().path() + " was");
       }
-      all.insert(all.end(), numbers.begin() + common, samples_end);
-      of_functions.insert(of_functions.end(), samples_end, numbers.end());
+      const auto samples_end = static_cast<std::ptrdiff_t>(LadderBins::numbers_of(job.run().problem));
+      all.insert(all.end(), numbers.begin() + common, numbers.begin() + samples_end);
+      const auto functions = wanted_functions(std::span(numbers).subspan(samples_end), job.run(), run.functions());
+      of_functions.insert(of_functions.end(), functions.begin(), functions.end());
     }
     all.insert(all.end(), of_functions.begin(), of_functions.end());
     result.ladder.begin(std::move(all));

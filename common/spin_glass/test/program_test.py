@@ -869,17 +869,17 @@ class LongRuns(programs.InFolder):
 class Merging(programs.InFolder):
     """Jobs with some of the samples each are one run of all of them."""
 
-    TABLES = (("--output", "rows.csv"), ("--averages", "averages.json"), ("--correlations", "c4.csv"))
+    TABLES = (("--output", "rows.csv"), ("--averages", "averages.json"))
+    CORRELATIONS, DISTRIBUTION = ("--correlations", "c4.csv"), ("--distribution", "p.json")
 
     def ask(self, *arguments, code=0):
         done = subprocess.run([programs.PROGRAM, *map(str, arguments)], cwd=self.folder, capture_output=True, text=True)
         self.assertEqual(done.returncode, code, done.stderr)
         return done.stdout if code == 0 else done.stderr
 
-    def tables(self, folder, correlations):
+    def tables(self, folder, more):
         (self.folder / folder).mkdir()
-        names = self.TABLES if correlations else self.TABLES[:2]
-        return [word for option, name in names for word in (option, f"{folder}/{name}")]
+        return [word for option, name in (*self.TABLES, *more) for word in (option, f"{folder}/{name}")]
 
     def jobs(self, problem, samples, each, *more):
         """The names of their sums."""
@@ -888,15 +888,15 @@ class Merging(programs.InFolder):
             self.ask(*problem, *now, *(word.format(first) if isinstance(word, str) else word for word in more))
         return [f"{first}.sums" for first in range(0, samples, each)]
 
-    def assert_ten_jobs_are_one_run(self, *problem, correlations=False):
-        tables = self.tables("one", correlations)
+    def assert_ten_jobs_are_one_run(self, *problem, more=()):
+        tables = self.tables("one", more)
         one = self.ask(*problem, "--samples", 38, *tables, "--sums", "all.sums", "--json")
         for name, value in json.loads(one)["launch"].items():  # else fewer samples may be launched in another way
             problem += (f"--{name.replace('_', '-')}", value) if value is not None else ()
-        self.tables("job", correlations)
+        self.tables("job", more)
         jobs = self.jobs(problem, 38, 4, *(name.replace("one/", "job/{}") for name in tables))
         self.assertEqual(len(jobs), 10)
-        tables = self.tables("merged", correlations)
+        tables = self.tables("merged", more)
         random.Random(1).shuffle(jobs)
         merged = self.ask("--merge", *jobs, "--samples", 38, *tables, "--sums", "merged.sums", "--json")
         for file in (self.folder / "one").iterdir():
@@ -911,11 +911,11 @@ class Merging(programs.InFolder):
     PROBLEM = ("--size", 4, "--sweeps", 24, "--samples-per-stream", 2)
 
     def test_ten_jobs_are_one_run(self):
-        self.assert_ten_jobs_are_one_run(*self.PROBLEM, "--measure", "log:2", correlations=True)
+        self.assert_ten_jobs_are_one_run(*self.PROBLEM, "--measure", "log:2", more=[self.CORRELATIONS])
 
     def test_on_a_ladder(self):
         ladder = ("--temperatures", "0.9:2:4", "--exchange-every", 2)
-        self.assert_ten_jobs_are_one_run(*self.PROBLEM, *ladder)
+        self.assert_ten_jobs_are_one_run(*self.PROBLEM, *ladder, more=[self.CORRELATIONS, self.DISTRIBUTION])
 
     def test_with_draws_for_words_of_sites(self):
         if stage()[:3] not in ("00_", "07_"):
