@@ -13,7 +13,7 @@
 #include "07_amsc/kernels/overlapped/tile.hpp"
 #include "07_amsc/kernels/strips.hpp"
 #include "07_amsc/kernels/trials.hpp"
-#include "07_amsc/synchronous/words.hpp"
+#include "07_amsc/synchronous/tiles.hpp"
 #include "app/invalid_input.hpp"
 #include "spin_glass/engine/launches.hpp"
 

@@ -3,8 +3,11 @@
 
 #include <cstddef>
 
-#include "07_amsc/synchronous/tiles.hpp"
 #include "spin_glass/engine/simulation.hpp"
+
+namespace psflip::amsc {
+struct Crew;  // synchronous/tiles.hpp
+}
 
 namespace psflip::PSFLIP_PLATFORM {
 
