@@ -69,8 +69,8 @@ struct SystemTiles {
   int size, reach, along_y, along_z;
 
   /// blocks: a power of two.
-  PSFLIP_HOST_DEVICE constexpr SystemTiles(int size, int blocks, int reach)
-      : size(size), reach(reach), along_y(1), along_z(1) {
+  PSFLIP_HOST_DEVICE constexpr SystemTiles(int of_size, int blocks, int with_reach)
+      : size(of_size), reach(with_reach), along_y(1), along_z(1) {
     for (int n = 1; n < blocks; n *= 2) (along_y > along_z ? along_z : along_y) *= 2;
   }
 
