@@ -75,9 +75,9 @@ struct SystemTiles {
   }
 
   PSFLIP_HOST_DEVICE constexpr SystemTile tile(int block) const {
-    const int i = block % along_y, k = block / along_y, planes = size / 2;
-    const int y = i * size / along_y, z = k * planes / along_z;
-    return {{y, z, (i + 1) * size / along_y - y, (k + 1) * planes / along_z - z}, reach};
+    const int i = block % along_y, k = block / along_y, half = size / 2;
+    const int y = i * size / along_y, z = k * half / along_z;
+    return {{y, z, (i + 1) * size / along_y - y, (k + 1) * half / along_z - z}, reach};
   }
   /// The largest of them, or larger.
   SystemTile largest() const { return {{0, 0, (size - 1) / along_y + 1, (size / 2 - 1) / along_z + 1}, reach}; }
