@@ -612,7 +612,7 @@ TEST_F(FilesTest, CraftedCheckpointsAreRefused) {
       {"--indexing", {"diagonal", "auto", 1, Json::array()}},
       {"--kernel", {"", "Wide", Json::object()}},
       {"--threads", {0, -1, 1025, 1.5, 64.0, "64", huge, true}},
-      {"--cluster", {17}},
+      {"--cluster", {1025}},
       {"--samples-per-word", {std::int64_t{1} << 32, {1}}},
       {"program", {}},
       {"stage", {1}},
@@ -839,7 +839,7 @@ TEST(LaunchFields, AreWhatALaunchHas) {
   const Launch launch = launch_with<Launch>(values, 3);
   EXPECT_EQ(launch.device, 3);
   EXPECT_EQ(launch.indexing, Indexing::sliced_grid);
-  EXPECT_EQ(launch.cluster, 16);
+  EXPECT_EQ(launch.cluster, 1024);
   EXPECT_EQ(launch.transport, Transport::peer);
   EXPECT_EQ(values_of(launch), values);
   EXPECT_EQ(values_of(launch_with<Launch>({{"kernel", "auto"}, {"threads", "7"}}, 0)),
