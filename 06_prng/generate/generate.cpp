@@ -53,8 +53,7 @@ void declare(CommandLine& line, Options& options) {
   text("--pack", options.pack, "raw|halves|used|tails",
        "raw: every number as it is, MINSTD's with 31 bits. halves: MINSTD's upper 16 bits, of two numbers together. "
        "philox-planes: used: the bits that a draw has, 8, or 32 if these are zeros, one draw after the other; tails: "
-       "the "
-       "24 bits after these zeros only.")
+       "the 24 bits after these zeros only.")
       .check(one_of({"raw", "halves", "used", "tails"}));
   text("--streams", request.streams, "N", "Streams, 1 to 16777216 (1).").check(whole_number(1, 1 << 24));
   text("--seed", request.seed, "S", "Seed of all streams (1).").check(whole_number(0));

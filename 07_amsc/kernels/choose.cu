@@ -25,7 +25,8 @@ using namespace spin_glass;
 // Of the kernels without clusters.
 constexpr int default_threads = 128;
 constexpr int most_threads = 512;
-constexpr int most_tiles = 1024;
+
+constexpr int most_tiles = 1024;  // of `spread`
 
 /// What the device has.
 struct Limits {

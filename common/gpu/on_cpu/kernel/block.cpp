@@ -360,6 +360,13 @@ void Block::after_atomic_write() {
   ++cluster_->writes;
 }
 
+void Cluster::begin_launch(bool of_grid) {
+  grid = of_grid;
+  writes = writes_seen_ = 0;
+  gave_way_ = rounds_in_vain_ = 0;
+  blocks.clear();
+}
+
 bool Cluster::wake() {
   // A thread that looks at a flag again and again does nothing else. Were there a write that is no atomic's, or of the
   // host, it would have come by then.

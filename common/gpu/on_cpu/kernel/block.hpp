@@ -57,6 +57,9 @@ struct Cluster {
   bool grid = false;
   std::uint64_t writes = 0;  ///< of atomics, since the launch began
 
+  /// Before the first block of a launch.
+  void begin_launch(bool of_grid);
+
   /// Called when no thread can go on: opens the barrier if all threads that have not returned have come to it.
   bool open_barrier();
   /// Called when no thread can go on: those that gave way go on. False if there are none, or if they have looked for

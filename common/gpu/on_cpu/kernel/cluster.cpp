@@ -71,11 +71,10 @@ ClusterRunner::ClusterRunner() : random_(settings().seed) {}
 ClusterRunner::~ClusterRunner() = default;
 
 void ClusterRunner::begin_launch(const Grid& grid) {
-  cluster_.grid = grid.cooperative;
+  cluster_.begin_launch(grid.cooperative);
   extent_ = grid.cluster_extent;
   const std::size_t blocks = std::size_t{extent_.x} * extent_.y * extent_.z;
   while (host_threads_.size() < blocks) host_threads_.push_back(std::make_unique<HostThread>());
-  cluster_.blocks.clear();
   for (std::size_t rank = 0; rank < blocks; ++rank) {
     host_threads_[rank]->run([&](Block& block) { block.begin_launch(grid); });
     cluster_.blocks.push_back(&host_threads_[rank]->block());
