@@ -277,9 +277,21 @@ class Scripts(InFolder):
             self.assertLess(abs(row["e"] - result["rows"][5]["e"]), 6 * row["e_error"])
         self.assertNotIn(str(self.folder), json.dumps(result))
         self.assertEqual(worth.markdown(self.folder), text.strip())
-        for more, names in ((["--samples", 255], "--samples is 255"), (["--sizes", "6,5"], "--size is 5")):
+        # Stopped after four runs: they stay as they are, and so do the averages of the rest.
+        file.write_text(json.dumps(result | {"rows": result["rows"][:4]}))
+        call(worth, "--program", PROGRAM, "--json", file, *problem, "--", "--threads", 64)
+        again = json.loads(file.read_text())["rows"]
+        self.assertEqual(again[:4], result["rows"][:4])
+        self.assertEqual([row["e"] for row in again], [row["e"] for row in result["rows"]])
+        for more, names in (
+            (["--samples", 255], "--samples is 255"),
+            (["--sizes", "4,6,5"], "--size is 5"),
+            (["--sweeps", 5], "made with --sweeps 4, not 5"),
+            (["--samples", 512], "made with 384 samples of L = 4, not 768"),
+        ):
             with self.assertRaisesRegex(Failure, names):
                 call(worth, "--program", PROGRAM, "--json", file, *problem, *more)
+        self.assertEqual(json.loads(file.read_text())["rows"], again)
 
     def test_stopped_run_is_continued(self):
         options = {

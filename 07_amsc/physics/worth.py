@@ -10,6 +10,7 @@ and a ratio of times to twice that and a little more.
 """
 
 import argparse
+import itertools
 import json
 import shlex
 import subprocess
@@ -21,7 +22,7 @@ sys.path.insert(0, __file__.rsplit("/", 3)[0] + "/common/tools")
 import runs
 import table
 from options import Parser, adder, at_least, comma_list, new_file, positive, whole
-from results import begin_result, read_result, write_result
+from results import begin_result, kept_result, read_result, write_result
 from stages import ROOT, Failure, last_line, progress, refuse, run_tool
 
 FORMAT = "psFlip worth of a draw, version 1"
@@ -64,17 +65,36 @@ def measure(temperature, size, way, options):
     return row, said
 
 
+def place(row):
+    """Which row of the table it is."""
+    return row["temperature"], row["size"], (row["generator"], row["samples_per_stream"])
+
+
 def measure_all(options, command):
-    measured = [
-        measure(temperature, size, way, options)
-        for temperature in options.temperatures
-        for size in options.sizes
-        for way in WAYS
-    ]
-    said = measured[0][1]
-    problem = {key: said["problem"][key] for key in ("sweeps", "replicas", "seed", "start")}
-    result = begin_result(FORMAT, command) | {key: said[key] for key in ("stage", "device")}
-    return result | {"problem": problem, "rows": [row for row, _ in measured]}
+    """Writes what there is after each run, and keeps what a file of the same problem already has."""
+    problem = {name: getattr(options, name) for name in ("sweeps", "replicas", "seed")}
+    result = kept_result(options.json, FORMAT)
+    rows = {place(row): row for row in result["rows"]} if result else {}
+    for name, value in problem.items():
+        if result and result["problem"][name] != value:
+            raise Failure(f"{options.json} was made with --{name} {result['problem'][name]}, not {value}")
+    for row in rows.values():
+        if row["size"] in options.sizes and row["samples"] != samples_of(row["size"], options):
+            had = f"{row['samples']} samples of L = {row['size']}, not {samples_of(row['size'], options)}"
+            raise Failure(f"{options.json} was made with {had}: --samples times the largest of --sizes says how many")
+    for here in itertools.product(options.temperatures, options.sizes, WAYS):
+        if here in rows:
+            continue
+        rows[here], said = measure(*here, options)
+        if not result:
+            result = begin_result(FORMAT, command) | {name: said[name] for name in ("stage", "device")}
+            result["problem"] = problem | {"start": said["problem"]["start"]}
+        if result["device"] != said["device"]:
+            there, this = result["device"]["name"], said["device"]["name"]
+            raise Failure(f"{options.json} was measured on {there}, this is {this}")
+        result["rows"] = [rows[key] for key in sorted(rows, key=lambda key: (*key[:2], WAYS.index(key[2])))]
+        write_result(options.json, result)
+    return result
 
 
 def cost(row, name):
@@ -84,7 +104,7 @@ def cost(row, name):
 
 
 def as_table(result):
-    own = {(row["temperature"], row["size"]): row for row in result["rows"] if row["generator"] == OWN[0]}
+    own = {place(row)[:2]: row for row in result["rows"] if row["generator"] == OWN[0]}
 
     def line(row):
         cells = {
@@ -94,12 +114,12 @@ def as_table(result):
             "ps/flip": table.significant(row["ps_per_flip"], 3),
         }
         for name in QUANTITIES:
-            here, there = cost(row, name), cost(own[row["temperature"], row["size"]], name)
+            here, there = cost(row, name), cost(own[place(row)[:2]], name)
             cells[name] = "-" if here is None else table.significant(1e6 * here**0.5, 3)
             cells[f"time, {name}"] = "-" if not here or not there else table.significant(here / there, 2)
         return cells
 
-    return table.table_of([line(row) for row in result["rows"]], ("draws",))
+    return table.table_of([line(row) for row in result["rows"] if place(row)[:2] in own], ("draws",))
 
 
 def summary(result):
@@ -125,7 +145,7 @@ def parse_options(arguments):
     add = adder(parser)
     program = ROOT / "build/07_amsc/spin_glass"
     add("--program", "FILE", "spin_glass of stage 07 (build/07_amsc/spin_glass)", Path, default=program)
-    add("--json", "FILE", "the result", new_file, required=True)
+    add("--json", "FILE", "the result; what a run that was stopped has there is kept", new_file, required=True)
     add("--sizes", "L,...", "(16,32,64)", comma_list(at_least(4)), default=[16, 32, 64])
     temperatures = [0.7, 1.1, 2.0, 4.0]
     add("--temperatures", "T,...", "(0.7,1.1,2,4)", comma_list(positive), default=temperatures)
@@ -147,7 +167,6 @@ def main(arguments):
     command = shlex.join(["07_amsc/physics/worth.py", *runs.without_files(arguments)])
     result = measure_all(options, command)
     progress("")
-    write_result(options.json, result)
     print(as_table(result), summary(result), sep="\n\n")
     return 0
 
