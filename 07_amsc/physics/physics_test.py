@@ -202,6 +202,23 @@ class Scripts(InFolder):
         with self.assertRaisesRegex(Failure, "has exchange-every 4, not 5"):
             call(tempering, *arguments[:-1], 5)
 
+    def test_autocorrelation_times_of_a_ladder(self):
+        if tempering is None:
+            self.skipTest("no NumPy")
+        more = "--sizes 4 --sweeps 512 --measure every:8 --temperatures 0.7,2,4 --exchange-every 64 --series 32".split()
+        code, text, errors = call(tempering, *self.arguments("tempering", *more))
+        self.assertEqual((code, errors), (0, ""), text)
+        result = self.result("tempering")
+        self.assertEqual((result["series"], len(result["commands"])), (32, 2))
+        times = result["temperatures"][0]["autocorrelation"]
+        self.assertEqual(set(times), set(tempering.SERIES))
+        for quantity, found in times.items():
+            # Hot systems forget before the next measurement: half of the eight sweeps between two.
+            warmest = found[-1]
+            self.assertEqual(warmest["temperature"], 4)
+            self.assertTrue(2 < warmest["value"] < 6, (quantity, found))
+            self.assertIn(f"autocorrelation time of {quantity} at T = 0.7: ", text)
+
     def test_quench(self):
         arguments = self.arguments(
             "quench",

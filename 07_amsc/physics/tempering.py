@@ -6,6 +6,8 @@
 Whether the last three bins agree at the lowest temperature is said of every size; a size that does not is not in
 equilibrium, and needs more --sweeps. Where the curves of xi / L of neighbouring sizes cross is near the critical
 temperature, 1.1019(29) (Janus collaboration, 2013); corrections that fall with the size are not taken into account.
+With --series, a run of few samples more has every measurement written, and the second half of it says how many sweeps
+an independent one takes: the integrated autocorrelation times of energy and overlap.
 Needs NumPy; for --plot matplotlib.
 
 Exit code 0: all agrees with what is known; 1: a pull is larger than 4; 2: bad input.
@@ -24,6 +26,7 @@ from stages import run_tool
 
 QUANTITIES = ("e", "c", "c_derivative", "q2", "binder", "q_link", "chi_sg", "xi_l", "acceptance", "round_trips")
 JUDGED = ("e", "q2", "xi_l")  # by the bins
+SERIES = ("energy", "overlap_1")  # columns of --output with autocorrelation times
 # By size and temperature: (quantity, value, error, source).
 MEASURED = "measured without exchange"
 KNOWN = {
@@ -39,24 +42,34 @@ def parser():
     add("--sizes", "L,...", "(4,6,8)", comma_list(at_least(4)), default=[4, 6, 8])
     add("--copies", "C", "of the ladder (2)", at_least(2), default=2)
     add("--exchange-every", "N", "sweeps (10)", whole, default=10)
+    add("--series", "M", "samples that autocorrelation times are of, with all their rows in files (none)", whole)
     add("--plot", "NAME", "pictures NAME_<quantity>.svg")
     return result
 
 
-def wanted(size, options):
+def wanted(size, options, samples=None):
+    """The run of a size; or that of its series, of so many samples."""
     problem = {"size": size, "temperatures": options.temperatures, "copies": options.copies}
-    problem |= {"exchange-every": options.exchange_every, "sweeps": options.sweeps, "samples": options.samples}
-    problem |= {"samples-per-stream": options.samples_per_stream, "generator": options.generator}
-    return f"tempering_L{size}", problem | {"seed": options.seed, "measure": options.measure}, ()
+    problem |= {"exchange-every": options.exchange_every, "sweeps": options.sweeps}
+    problem |= {"samples": samples or options.samples, "samples-per-stream": options.samples_per_stream}
+    problem |= {"generator": options.generator, "seed": options.seed, "measure": options.measure}
+    return (f"series_L{size}", problem, ("output",)) if samples else (f"tempering_L{size}", problem, ())
 
 
 def numbers(rows, quantity):
     """A column with its errors, without what is not there."""
     return [
-        {"temperature": t, "value": float(value), "error": float(error)}
+        {"temperature": t, "value": float(value), "error": float(error) if error == error else None}
         for t, value, error in zip(rows["temperature"].tolist(), rows[quantity], rows[f"{quantity}_error"])
         if value == value
     ]
+
+
+def autocorrelation_times(size, options):
+    """In sweeps, by column; a temperature whose time is longer than the run can tell has none."""
+    run = psflip.read(options.folder / f"series_L{size}.output.csv")
+    found = {quantity: psflip.autocorrelation(run, quantity, options.sweeps // 2) for quantity in SERIES}
+    return {"autocorrelation": {quantity: numbers(times, "tau") for quantity, times in found.items()}}
 
 
 def evaluate(size, run):
@@ -90,11 +103,17 @@ def crossings(measured, quantity):
 
 def main(arguments):
     options = runs.parse(parser(), arguments)
-    started = runs.simulate_all([wanted(size, options) for size in options.sizes], options)
+    every = [wanted(size, options) for size in options.sizes]
+    every += [wanted(size, options, options.series) for size in options.sizes if options.series]
+    started = runs.simulate_all(every, options)
     measured = {size: psflip.read(options.folder / f"tempering_L{size}.csv") for size in options.sizes}
     result = runs.describe("tempering", arguments, started)
     del result["problem"]["size"]
     result["temperatures"] = [evaluate(*one) for one in measured.items()]
+    if options.series:
+        result["series"] = options.series
+        for one in result["temperatures"]:
+            one |= autocorrelation_times(one["size"], options)
     result["crossings"] = [one for quantity in ("xi_l", "binder") for one in crossings(measured, quantity)]
     runs.write(result, options.json)
     if options.plot:
@@ -113,6 +132,10 @@ def main(arguments):
         print(f"L = {one['size']}: {words} at T = {options.temperatures[0]:g}")
         apart = one["heat_capacities_apart"]
         print(f"L = {one['size']}: c by fluctuation and by derivative are at most {apart:.1f} errors apart")
+        for quantity, times in one.get("autocorrelation", {}).items():
+            value, error = one_of(times, options.temperatures[0])
+            words = "longer than the run can tell" if value is None else f"{runs.in_words(value, error)} sweeps"
+            print(f"L = {one['size']}: autocorrelation time of {quantity} at T = {options.temperatures[0]:g}: {words}")
     for one in result["crossings"]:
         at = runs.in_words(one["temperature"], one["temperature_error"])
         print(f"{one['quantity']} of L = {one['sizes'][0]} and {one['sizes'][1]} cross at T = {at}")
