@@ -309,6 +309,11 @@ class Scripts(InFolder):
             with self.assertRaisesRegex(Failure, names):
                 call(worth, "--program", PROGRAM, "--json", file, *problem, *more)
         self.assertEqual(json.loads(file.read_text())["rows"], again)
+        other = result | {"rows": again[:5], "device": result["device"] | {"name": "Another"}}
+        file.write_text(json.dumps(other))
+        with self.assertRaisesRegex(Failure, "was measured on Another, number 0, this is "):
+            call(worth, "--program", PROGRAM, "--json", file, *problem)
+        self.assertEqual(json.loads(file.read_text()), other)
 
     def test_stopped_run_is_continued(self):
         options = {

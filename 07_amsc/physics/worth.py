@@ -22,7 +22,7 @@ sys.path.insert(0, __file__.rsplit("/", 3)[0] + "/common/tools")
 import runs
 import table
 from options import Parser, adder, at_least, comma_list, new_file, positive, whole
-from results import begin_result, kept_result, read_result, write_result
+from results import begin_result, kept_result, read_result
 from stages import ROOT, Failure, last_line, progress, refuse, run_tool
 
 FORMAT = "psFlip worth of a draw, version 1"
@@ -90,10 +90,10 @@ def measure_all(options, command):
             result = begin_result(FORMAT, command) | {name: said[name] for name in ("stage", "device")}
             result["problem"] = problem | {"start": said["problem"]["start"]}
         if result["device"] != said["device"]:
-            there, this = result["device"]["name"], said["device"]["name"]
+            there, this = (f"{one['name']}, number {one['index']}" for one in (result["device"], said["device"]))
             raise Failure(f"{options.json} was measured on {there}, this is {this}")
         result["rows"] = [rows[key] for key in sorted(rows, key=lambda key: (*key[:2], WAYS.index(key[2])))]
-        write_result(options.json, result)
+        runs.write(result, options.json)
     return result
 
 
