@@ -13,9 +13,11 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import unittest.mock
 from pathlib import Path
 
 import equilibrium
+import exact
 import nishimori
 import plot
 import quench
@@ -24,9 +26,11 @@ import worth
 from runs import Failure
 
 try:
+    import extrapolate
+    import psflip
     import tempering
 except ImportError:  # no NumPy
-    tempering = None
+    extrapolate = tempering = None
 
 PROGRAM = None
 
@@ -126,7 +130,55 @@ class Numbers(unittest.TestCase):
 
     def test_command_without_files(self):
         kept = ["--size", "8", "--", "--kernel", "wide"]
-        self.assertEqual(runs.without_files(["--folder", "a", "--json=b", "--program", "c", *kept]), kept)
+        self.assertEqual(
+            runs.without_files(["--folder", "a", "--json=b", "--program", "c", "--plot", "d", *kept]), kept
+        )
+
+
+@unittest.skipIf(extrapolate is None, "no NumPy")
+class Extrapolate(InFolder):
+    """Of made results: xi / L and e as they should be of a system with a transition at T = 1.15, e = -1.7 there, and
+    -1.788 in the ground state."""
+
+    def made(self, name, sizes, temperatures, apart=0.5):
+        every = []
+        for size in sizes:
+            away = size ** -(extrapolate.OMEGA + 1 / extrapolate.NU)
+            columns = {
+                "xi_l": [0.6 - size ** (1 / extrapolate.NU) * (t - 1.15 + away / 2) for t in temperatures],
+                "e": [
+                    -1.788 + 3 / size**3 if t < 1 else -1.7 + size ** -(3 - 1 / extrapolate.NU) for t in temperatures
+                ],
+            }
+            one = {"size": size, "agreement": {quantity: [apart] * len(temperatures) for quantity in columns}}
+            for quantity, values in columns.items():
+                one[quantity] = [{"temperature": t, "value": v, "error": 0.001} for t, v in zip(temperatures, values)]
+            every.append(one)
+        runs.write({"format": "psFlip tempering, version 1", "temperatures": every}, self.folder / name)
+        return self.folder / name
+
+    def test_limits_are_found(self):
+        hot = self.made("hot.json", (4, 6, 8, 12, 16), [1.0, 1.1, 1.2, 1.3, 1.4, 1.5])
+        cold = self.made("cold.json", (6, 8, 10), [0.25, 1.5])
+        with unittest.mock.patch.multiple(extrapolate, T_C=1.15, GROUND_STATE=(-1.788, 0.0003)):
+            code, text, errors = call(extrapolate, "--json", self.folder / "a.json", hot, cold)
+        self.assertEqual((code, errors), (0, ""), text)
+        result = runs.read(self.folder / "a.json", "extrapolate")
+        critical = result["critical_temperature"]
+        self.assertEqual([one["sizes"] for one in critical["crossings"]], [[4, 8], [6, 12], [8, 16]])
+        self.assertAlmostEqual(critical["value"], 1.15)
+        self.assertTrue(0.001 < critical["error"] < 0.01, critical)
+        for name, value in (("critical_energy", -1.7), ("ground_state", -1.788)):
+            self.assertAlmostEqual(result[name]["value"], value)
+        self.assertEqual(result["ground_state"]["sizes"], [6, 8, 10])
+        code, _, errors = call(extrapolate, "--json", self.folder / "a.json", hot)
+        self.assertEqual(code, 1)  # not where the literature has it
+        self.assertIn("T_c", errors)
+
+    def test_what_is_not_in_equilibrium_is_left_out(self):
+        cold = self.made("cold.json", (6, 8, 10), [0.25, 1.5], apart=1.5)
+        with self.assertRaisesRegex(Failure, "too few sizes in equilibrium"):
+            call(extrapolate, "--json", self.folder / "a.json", cold)
 
 
 class Quench(unittest.TestCase):
@@ -194,13 +246,46 @@ class Scripts(InFolder):
         one = result["temperatures"][0]
         self.assertEqual([row["temperature"] for row in one["acceptance"]], [1.1, 1.5])  # none of the warmest
         self.assertIn(f"{runs.in_words(one['e'][0]['value'], one['e'][0]['error'])}", text)
-        self.assertEqual(set(one["agreement"]), {"e", "q2", "xi_l"})
+        self.assertEqual({name: len(at) for name, at in one["agreement"].items()}, {"e": 3, "q2": 3, "xi_l": 3})
         c, other = (next(row for row in one[name] if row["temperature"] == 1.5) for name in ("c", "c_derivative"))
         apart = abs(c["value"] - other["value"]) / math.hypot(c["error"], other["error"])
         self.assertAlmostEqual(one["heat_capacities_apart"], apart)
         self.assertEqual(call(tempering, *arguments), (code, text, errors))  # nothing is done again
         with self.assertRaisesRegex(Failure, "has exchange-every 4, not 5"):
             call(tempering, *arguments[:-1], 5)
+
+    def test_way_to_equilibrium(self):
+        if tempering is None:
+            self.skipTest("no NumPy")
+        more = (
+            "--sizes 4 --sweeps 256 --measure every:4 --temperatures 0.5,0.8,1.2,2 --exchange-every 4 --quench".split()
+        )
+        code, text, errors = call(tempering, *self.arguments("tempering", *more))
+        self.assertEqual((code, errors), (0, ""), text)
+        way = self.result("tempering")["temperatures"][0]["arrival"]
+        ladder, quench = (psflip.read(self.folder / f"runs/{name}_L4.csv") for name in ("tempering", "quench"))
+        self.assertEqual(quench.problem["exchange_every"], 257)
+        for name, run in (("with_exchange", ladder), ("without", quench)):
+            self.assertEqual(way[name]["q2"], run.where(temperature=0.5)["q2"].tolist())
+        final, error = way["with_exchange"]["q2"][-1], way["with_exchange"]["q2_error"][-1]
+        arrives = way["with_exchange"]["arrives"]
+        for sweep, q2 in zip(way["sweep"], way["with_exchange"]["q2"]):
+            if sweep >= arrives:
+                self.assertLessEqual(abs(q2 - final), error)
+        self.assertIn(f"with exchange: after {arrives} sweeps", text)
+
+    def test_exact_energies(self):
+        more = "--samples 8 --sweeps 256 --measure every:4".split()
+        code, text, errors = call(exact, *self.arguments("exact", *more))
+        self.assertEqual((code, errors), (0, ""), text)
+        result = self.result("exact")
+        pulls = [one["pull"] for sample in result["temperatures"] for one in sample["comparisons"]]
+        self.assertEqual((len(pulls), result["degrees"]), (21, 21))
+        self.assertAlmostEqual(result["chi_squared"], sum(pull**2 for pull in pulls))
+        with unittest.mock.patch.dict(exact.ENERGIES, {1000: exact.ENERGIES[1001]}):
+            code, text, errors = call(exact, *self.arguments("exact", *more))
+        self.assertEqual(code, 1)
+        self.assertIn("DISAGREES", errors)
 
     def test_autocorrelation_times_of_a_ladder(self):
         if tempering is None:

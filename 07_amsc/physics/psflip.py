@@ -193,30 +193,32 @@ def autocorrelation(run, quantity, since=0, window=6):
     return Run(run.header, columns | {"window": dt * at})
 
 
-def crossing(small, large, quantity, against="temperature", draws=1000):
-    """Where two runs have the same value of a quantity, straight lines between their rows, and the error of that from
-    those of the rows (by draws of Gaussian noise, the same at each call). The crossing at the highest abscissa; None if
-    there is none. Rows are of the same abscissas."""
+def crossing(small, large, quantity, against="temperature", shifts=None):
+    """Where two runs have the same value of a quantity, straight lines between their rows, and the error of that. The
+    crossing at the highest abscissa; None if there is none. Rows are of the same abscissas.
+
+    The rows of a run are of the same samples, so they are off together: the error is from curves that are shifted as a
+    whole, by their errors. `shifts`: where the curves cross, shifted by so many errors each; without an error."""
     x = small[against]
     if not np.array_equal(x, large[against]):
         raise ValueError(f"the runs have other values of {against}")
-    difference = small[quantity] - large[quantity]
-    error = np.hypot(small[f"{quantity}_error"], large[f"{quantity}_error"])
 
-    def zero(y):
+    def zero(of_small, of_large):
+        y = small[quantity] + of_small * small[f"{quantity}_error"]
+        y = y - large[quantity] - of_large * large[f"{quantity}_error"]
         at = [i for i in range(len(x) - 1) if y[i] * y[i + 1] <= 0 and y[i] != y[i + 1]]
-        return None if not at else x[at[-1]] + (x[at[-1] + 1] - x[at[-1]]) * y[at[-1]] / (y[at[-1]] - y[at[-1] + 1])
+        return math.nan if not at else x[at[-1]] + (x[at[-1] + 1] - x[at[-1]]) * y[at[-1]] / (y[at[-1]] - y[at[-1] + 1])
 
-    found = zero(difference)
-    if found is None:
+    found = zero(*(shifts or (0, 0)))
+    if math.isnan(found):
         return None
-    noise = np.random.default_rng(1).standard_normal((draws, len(x)))
-    others = [other for other in (zero(difference + error * one) for one in noise) if other is not None]
-    return float(found), float(np.std(others))
+    if shifts:
+        return float(found)
+    return float(found), float(math.hypot(zero(1, 0) - zero(-1, 0), zero(0, 1) - zero(0, -1)) / 2)
 
 
 def plot(runs, quantity, file, against="temperature"):
-    """The last bins of ladders, {label: Run}, with their errors."""
+    """The last bins of ladders, {label: Run}, with their errors; or against "sweep", all bins of the coldest."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -224,9 +226,11 @@ def plot(runs, quantity, file, against="temperature"):
 
     figure, axes = pyplot.subplots(figsize=(6, 4))
     for label, run in runs.items():
-        rows = run.last()
+        rows = run.last() if against != "sweep" else run.where(temperature=run["temperature"].min())
         axes.errorbar(rows[against], rows[quantity], rows[f"{quantity}_error"], label=str(label), capsize=2, lw=1)
     axes.set(xlabel=against, ylabel=quantity)
+    if against == "sweep":
+        axes.set_xscale("log", nonpositive="mask")
     axes.legend(frameon=False)
     figure.tight_layout()
     figure.savefig(file)

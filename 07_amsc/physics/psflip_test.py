@@ -61,7 +61,8 @@ class Files(unittest.TestCase):
         small, large = self.csv(rows(-1, 2)).last(), self.csv(rows(-2, 3.25)).last()
         at, error = psflip.crossing(small, large, "xi_l")
         self.assertAlmostEqual(at, 1.25)
-        self.assertAlmostEqual(error, 0.01, delta=0.003)  # sqrt(2) 0.01, halved between two rows, over the slope 1
+        self.assertAlmostEqual(error, 0.01 * 2**0.5)  # that of the difference, over the slope 1
+        self.assertAlmostEqual(psflip.crossing(small, large, "xi_l", shifts=(0, 3)), 1.28)
         self.assertIsNone(psflip.crossing(small, self.csv(rows(-1, 3)).last(), "xi_l"))
 
     def test_autocorrelation_times(self):

@@ -231,9 +231,9 @@ def without_files(arguments):
     """The arguments but for those that say where files are, which is different for everyone."""
     kept, rest = [], iter(arguments)
     for argument in rest:
-        if argument in ("--program", "--folder", "--json"):
+        if argument in ("--program", "--folder", "--json", "--plot"):
             next(rest)
-        elif not re.match("--(program|folder|json)=", argument):
+        elif not re.match("--(program|folder|json|plot)=", argument):
             kept.append(argument)
     return kept
 
@@ -264,7 +264,8 @@ def read(file, name):
 
 
 def parser(description, *, size, samples, sweeps, measure, temperatures):
-    """The options that all scripts have, with a script's defaults. Without `size` there is none, and no --replicas."""
+    """The options that all scripts have, with a script's defaults. Without `size` there is none, and no --replicas;
+    without `temperatures` none of these."""
     result = Parser(
         description=description,
         epilog="What follows -- goes to spin_glass: -- --device 1 --kernel wide. A script that was stopped goes on if "
@@ -284,8 +285,9 @@ def parser(description, *, size, samples, sweeps, measure, temperatures):
     add("--measure", None, f"measuring times ({measure})", default=measure)
     add("--generator", None, "(philox)", default="philox")
     add("--seed", "S", "of the first run; each has its own (1)", at_least(0), default=1)
-    shown = ",".join(f"{one:g}" for one in temperatures)
-    add("--temperatures", "T,...", f"({shown})", comma_list(positive), default=temperatures)
+    if temperatures is not None:
+        shown = ",".join(f"{one:g}" for one in temperatures)
+        add("--temperatures", "T,...", f"({shown})", comma_list(positive), default=temperatures)
     add("--jobs", "N", "runs at a time (1)", whole, default=1)
     add("launch", "-- ...", argparse.SUPPRESS, nargs="*")
     return result
