@@ -23,22 +23,26 @@ __global__ void __launch_bounds__(amsc::Tile::threads)
   March<Prng, units, bundles>(pass, bonds, memory, barriers).run();
 }
 
-/// Chunks of planes, so that few multiprocessors are idle in the last wave of blocks. A chunk goes through two planes
-/// more than it has.
+/// Steps that a device takes for a pass: a wave of blocks after the other, and a block takes three more than it has
+/// planes.
+double steps_of(const Cut& cut, int size, std::int64_t systems, int blocks_at_once) {
+  const auto blocks = static_cast<double>(systems * cut.tiles_x * cut.tiles_y * cut.chunks);
+  return std::ceil(blocks / blocks_at_once) * ((size / 2 - 1) / cut.chunks + 1 + 3);
+}
+
+/// Chunks of planes, so that few multiprocessors are idle in the last wave of blocks.
 Cut cut_for(int size, std::int64_t systems, int blocks_at_once) {
   Cut cut{(size - 1) / Tile::columns + 1, (size - 1) / Tile::rows + 1, 1, 0};
   cut.rows = (size - 1) / cut.tiles_y + 1;
   const int planes = size / 2, shortest = 8;
-  double least = 0;
-  for (int chunks = 1; chunks == 1 || planes / chunks >= shortest; ++chunks) {
-    const auto blocks = static_cast<double>(systems * cut.tiles_x * cut.tiles_y * chunks);
-    const double steps = std::ceil(blocks / blocks_at_once) * ((planes - 1) / chunks + 1 + 2);
-    if (chunks > 1 && steps >= 0.995 * least) continue;
-    least = steps;
-    cut.chunks = chunks;
-  }
+  for (Cut other = cut; planes / other.chunks >= shortest; ++other.chunks)
+    if (steps_of(other, size, systems, blocks_at_once) < 0.995 * steps_of(cut, size, systems, blocks_at_once))
+      cut = other;
   return cut;
 }
+
+/// Of 16 bytes, that a block has of a word.
+int bundles_for(int units, std::int64_t replicas) { return units == 2 && replicas % 4 == 0 ? 2 : 1; }
 
 /// Begins and ends with half-sweeps of wide.cuh where they do not fill passes, or are too few to be worth the gauge.
 template <class Prng, int units, int bundles>
@@ -133,13 +137,20 @@ class OverlappedSimulation : public WidePlanes<Prng, units> {
 
 std::size_t overlapped_bytes(int samples_per_word, std::int64_t replicas) {
   const int units = samples_per_word / Packing::bits;
-  return Tile::bytes(units, units == 2 && replicas % 4 == 0 ? 2 : 1);
+  return Tile::bytes(units, bundles_for(units, replicas));
+}
+
+double overlapped_steps(const Problem& problem, int samples_per_word, std::int64_t words, int multiprocessors) {
+  const int units = samples_per_word / Packing::bits, size = static_cast<int>(problem.size);
+  const int replicas_of_block = bundles_for(units, problem.replicas) * 4 / units;
+  const std::int64_t systems = words * problem.replicas / replicas_of_block;
+  return steps_of(cut_for(size, systems, multiprocessors), size, systems, multiprocessors);
 }
 
 std::unique_ptr<Simulation> make_overlapped(const Problem& problem, const Launch& launch) {
   return with_constant<1, 2, 4>(
       *launch.samples_per_word / Packing::bits, [&]<int units>() -> std::unique_ptr<Simulation> {
-        if (units == 2 && problem.replicas % 4 == 0)
+        if (bundles_for(units, problem.replicas) == 2)
           return make_multispin<OverlappedSimulation<prng::Philox<>, units, units == 2 ? 2 : 1>>(problem, launch,
                                                                                                  filling<units>);
         return make_multispin<OverlappedSimulation<prng::Philox<>, units, 1>>(problem, launch, filling<units>);
