@@ -6,8 +6,8 @@
 Curves of xi / L of L and 2 L cross at T_c + a L^-(omega + 1 / nu), energies at T_c are e + a L^-(3 - 1 / nu), and those
 of ground states e + a L^-3. omega and nu are those of the literature; how much T_c moves with omega's error is said.
 Temperatures colder than those at which the last bins agree are left out. A ladder whose coldest temperature is at most
-0.3 has ground states there: the next energy is higher by 4, and e by less than 1e-5. Each is of the first result that
-has the sizes for it.
+0.3 has little more than ground states there: the next energy is higher by 4, so excitations add c T^2 / 4 to e, which
+is taken away. Each is of the first result that has the sizes for it.
 
 After a quench to T_c e approaches the same number as xi^-(3 - 1 / nu), so it is extrapolated from a result of quench.py
 in that way, and both are compared.
@@ -40,7 +40,8 @@ LEAST_SIZE = 6  # of energies
 
 
 def read(file, quantity):
-    """{size: Run of the last bin} of a result; NaN where it is colder than where the bins of the quantity agree."""
+    """{size: Run of the last bin} of a result, with c; NaN where it is colder than where the bins of the quantity
+    agree."""
     found = {}
     for one in runs.read(file, "tempering")["temperatures"]:
         temperatures = [row["temperature"] for row in one[quantity]]
@@ -50,7 +51,8 @@ def read(file, quantity):
             for t, row in zip(temperatures, one[quantity])
         ]
         names = ("temperature", quantity, f"{quantity}_error")
-        found[one["size"]] = psflip.Run({}, dict(zip(names, np.array(rows, float).T)))
+        columns = dict(zip(names, np.array(rows, float).T)) | {"c": np.array([row["value"] for row in one["c"]])}
+        found[one["size"]] = psflip.Run({}, columns)
     return found
 
 
@@ -90,15 +92,17 @@ def critical_temperature(measured):
     return result | {"crossings": crossings}
 
 
-def energies(measured, temperature, exponent):
-    """e of the infinite system at a temperature that is on the ladder; None with fewer than three sizes."""
+def energies(measured, temperature, exponent, excited=0):
+    """e of the infinite system at a temperature that is on the ladder, less `excited` c T^2; None with fewer than three
+    sizes."""
     rows = {size: measured[size].where(temperature=temperature) for size in sorted(measured) if size >= LEAST_SIZE}
     rows = {size: row for size, row in rows.items() if len(row) and not np.isnan(row["e"][0])}
     sizes, rows = list(rows), list(rows.values())
     if len(sizes) < 3:
         return None
     x = [float(size) ** -exponent for size in sizes]
-    found = extrapolated(x, [row["e"][0] for row in rows], [row["e_error"][0] for row in rows])
+    y = [row["e"][0] - excited * row["c"][0] * temperature**2 for row in rows]
+    found = extrapolated(x, y, [row["e_error"][0] for row in rows])
     return found | {"temperature": temperature, "sizes": sizes}
 
 
@@ -139,11 +143,11 @@ def main(arguments):
         if found:
             result.setdefault("critical_energy", found)
         coldest = min((float(run["temperature"].min()) for run in measured.values()), default=COLD + 1)
-        found = energies(measured, coldest, 3) if coldest <= COLD else None
+        found = energies(measured, coldest, 3, excited=1 / 4) if coldest <= COLD else None
         if found and "ground_state" not in result:
             result["ground_state"] = found
             value = found["value"], found["error"]
-            comparisons.append(runs.comparison(f"e, T = {coldest:g}", *value, *GROUND_STATE, HARTMANN))
+            comparisons.append(runs.comparison("e, ground state", *value, *GROUND_STATE, HARTMANN))
     if options.quench:
         result["after_quench"] = after_quench(options.quench)
         if "critical_energy" in result:

@@ -144,11 +144,12 @@ class Extrapolate(InFolder):
         every = []
         for size in sizes:
             away = size ** -(extrapolate.OMEGA + 1 / extrapolate.NU)
+            cold = -1.788 + 3 / size**3 + 0.2 * 0.25**2 / 4  # c T^2 / 4 above the ground state
+            critical = -1.7 + size ** -(3 - 1 / extrapolate.NU)
             columns = {
                 "xi_l": [0.6 - size ** (1 / extrapolate.NU) * (t - 1.15 + away / 2) for t in temperatures],
-                "e": [
-                    -1.788 + 3 / size**3 if t < 1 else -1.7 + size ** -(3 - 1 / extrapolate.NU) for t in temperatures
-                ],
+                "e": [cold if t < 1 else critical for t in temperatures],
+                "c": [0.2] * len(temperatures),
             }
             one = {"size": size, "agreement": {quantity: [apart] * len(temperatures) for quantity in columns}}
             for quantity, values in columns.items():
