@@ -37,7 +37,8 @@ std::size_t resident_bytes(const spin_glass::Problem& problem, const spin_glass:
 std::size_t small_bytes(const spin_glass::Problem& problem, const spin_glass::Launch& launch);
 std::size_t overlapped_bytes(int samples_per_word, std::int64_t replicas);
 
-/// Steps, each a plane of a tile, that a device takes one after the other for a pass of `overlapped` over so many words.
+/// Steps, each a plane of a tile, that a device takes one after the other for a pass of `overlapped` over so many
+/// words.
 double overlapped_steps(const spin_glass::Problem& problem, int samples_per_word, std::int64_t words,
                         int multiprocessors);
 
