@@ -18,7 +18,7 @@ from pathlib import Path
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent / "physics"))
 
-JOBS, EACH = 5, 4
+JOBS, EACH = 10, 4
 LADDER = ["--temperatures", "0.9:1.8:3", "--exchange-every", "2"]
 PROBLEM = ["--size", "4", "--samples-per-stream", "4", *LADDER, "--sweeps", "120", "--measure", "every:4"]
 
