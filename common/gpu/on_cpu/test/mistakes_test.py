@@ -60,7 +60,7 @@ def race(seen, part=""):
     told = "WARNING: ThreadSanitizer: data race"
     if seen.code >= 0:
         return replace(seen, code=66, stderr=told, names_lines=True, part=part)
-    return replace(seen, stderr=f"{told}|{seen.stderr}", names_lines=True, part=part)
+    return replace(seen, stderr=told, names_lines=True, part=part), seen
 
 
 def row(forward, reversed_, shuffled, **found_by):
@@ -171,7 +171,7 @@ TABLE = {
         (WRONG, phase_deadlock("1 of 1 arrivals and 0 bytes", waiting=r"\d+")),
         thread=race(WRONG, part="(writes|reads)"),
     ),
-    "phase_every_lane": everywhere(PHASE_GONE, thread=(PHASE_GONE, race(PHASE_GONE))),
+    "phase_every_lane": everywhere(PHASE_GONE, thread=race(PHASE_GONE)),
     "phase_deadlock": everywhere(phase_deadlock("2 of 130 arrivals and 0 bytes")),
     "phase_missing_bytes": everywhere(phase_deadlock("0 of 1 arrivals and 16 bytes")),
     "phase_other_barrier": everywhere(OTHER_BARRIER, address=UNTIMELY, thread=race(OTHER_BARRIER)),
