@@ -11,6 +11,7 @@ probability of 1e-4); 2: bad input.
 """
 
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 sys.path.insert(0, __file__.rsplit("/", 3)[0] + "/common/tools")
 import runs
@@ -57,7 +58,8 @@ def main(arguments):
     add("--exchange-every", "N", "sweeps (4)", whole, default=4)
     options = runs.parse(parser, arguments)
     options.folder.mkdir(parents=True, exist_ok=True)
-    measured = {number: simulate(number, options) for number in ENERGIES}
+    with ThreadPoolExecutor(options.jobs) as pool:
+        measured = dict(zip(ENERGIES, pool.map(lambda number: simulate(number, options), ENERGIES)))
     result = runs.describe("exact", arguments, list(measured.values()))
     del result["commands"]  # each names a file hundreds of times
     result["temperatures"] = [evaluate(*one) for one in measured.items()]

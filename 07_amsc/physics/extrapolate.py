@@ -10,7 +10,7 @@ Temperatures colder than those at which the last bins agree are left out. A ladd
 is taken away. Each is of the first result that has the sizes for it.
 
 After a quench to T_c e approaches the same number as xi^-(3 - 1 / nu), so it is extrapolated from a result of quench.py
-in that way, and both are compared.
+in that way, and both are compared. Needs NumPy.
 
 Exit code 0: all agrees with what is known; 1: a pull is larger than 4; 2: bad input.
 """
