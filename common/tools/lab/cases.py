@@ -113,11 +113,13 @@ def fresh(task, model, rng):
         how |= {"samples_per_stream": shared, "start": rng.choice(["random", "ordered"])}
         return options(**on_ladder(task, how, rng), ferromagnetic_fraction=round(rng.uniform(0, 1), 3))
 
-    def ranks(size):
-        return rng.choice([ranks for ranks in told(task)["ranks"] if ranks <= size // 2])
+    def ranks(size, generator):
+        """With the first generator every rank has two planes at least: where it has one, much cannot go wrong."""
+        planes = 2 if generator == generators[0] else 1
+        return rng.choice([ranks for ranks in told(task)["ranks"] if ranks * planes <= size // 2])
 
     return [
-        Case(problem(size, generator), launch, ranks(size))
+        Case(problem(size, generator), launch, ranks(size, generator))
         for generator in generators
         for size in rng.sample([4, 6, 8, 10, 12], 5 - len(generators))
         for launch in launches(task, model, size, rng)

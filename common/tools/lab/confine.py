@@ -57,4 +57,13 @@ if __name__ == "__main__":
     except (OSError, subprocess.CalledProcessError) as error:
         said = getattr(error, "stderr", b"") or str(error).encode()
         sys.exit(f"confine: {said.decode(errors='replace').strip()}")
-    os.execvp(sys.argv[end + 1], sys.argv[end + 1 :])
+    # The first process of a namespace is spared the signals that it sends itself, as abort() does: so the program is the
+    # second. A signal that ends it is told as the shell tells it.
+    program = os.fork()
+    if program == 0:
+        os.execvp(sys.argv[end + 1], sys.argv[end + 1 :])
+    ended, status = 0, 0
+    while ended != program:
+        ended, status = os.wait()
+    code = os.waitstatus_to_exitcode(status)
+    sys.exit(code if code >= 0 else 128 - code)

@@ -9,6 +9,7 @@ reference's, whose hashes are compared here.
 
 import contextlib
 import fcntl
+import itertools
 import json
 import math
 import os
@@ -335,8 +336,10 @@ class Judge:
     def fresh(self):
         rng = random.SystemRandom()
         drawn = cases.fresh(self.task, self.model, rng)
-        for case in drawn:
-            schedule = rng.choice(["forward", "reversed", f"shuffled:{rng.randrange(1000)}"])
+        schedules = rng.sample(SCHEDULES, len(SCHEDULES))  # what one of them hides, another shows: so each has its turn
+        for case, schedule in zip(drawn, itertools.cycle(schedules)):
+            if schedule == "shuffled":
+                schedule += f":{rng.randrange(1000)}"
             strict = {"PSFLIP_SCHEDULE": schedule, "PSFLIP_LAZY_STREAMS": "1", "PSFLIP_GUARD": "1"}
             expected = self.reference_hash(case)
             found = self.hash("plain", case, strict)

@@ -25,6 +25,7 @@ KEPT = ("PATH", "LANG", "LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", "CUDA_HOME", 
 KEPT_OF_MPI = ("OMPI_", "OPAL_", "PMIX_")  # how Open MPI is set up on this machine
 MOST_OUTPUT = 64 << 20  # bytes of a file that it writes, stdout and stderr included
 MOST_TEXT = 1 << 20  # characters of it that are read
+MOST_PATIENCE = 5  # times as long as a run may take on an idle machine
 
 
 @dataclass(frozen=True)
@@ -103,8 +104,8 @@ def protection():
 
 def run(command, *, seconds, environ=None, wanted=(), cwd=None, file_bytes=MOST_OUTPUT):
     """Runs a command in a new folder, its home, that is removed afterwards, and confined to it; or in cwd, which stays,
-    and not confined, as what is trusted. `seconds`: of wall-clock time; its threads may work four times as long on each
-    processor. `wanted`: files that it may write there, and that are read."""
+    and not confined, as what is trusted. `seconds`: of wall-clock time, if the machine has nothing else to do; its threads
+    may work four times as long on each processor. `wanted`: files that it may write there, and that are read."""
     folder = str(cwd) if cwd else tempfile.mkdtemp(prefix="psflip-lab-")
     command = list(command) if cwd else protection()(folder, command)
     outputs = [tempfile.TemporaryFile() for _ in range(2)]  # noqa: SIM115
@@ -121,7 +122,7 @@ def run(command, *, seconds, environ=None, wanted=(), cwd=None, file_bytes=MOST_
         own = {"cwd": folder, "env": environment(folder, **(environ or {})), "start_new_session": True}
         process = subprocess.Popen([str(part) for part in command], preexec_fn=limit, **own, **files)
         try:
-            process.wait(seconds)
+            wait(process, seconds)
         except subprocess.TimeoutExpired:
             timed_out = True
         finally:
@@ -133,8 +134,8 @@ def run(command, *, seconds, environ=None, wanted=(), cwd=None, file_bytes=MOST_
             texts.append(output.read(MOST_TEXT).decode(errors="replace"))
         paths = [path for path in (Path(folder, name) for name in wanted) if path.is_file() and not path.is_symlink()]
         left = {path.name: path.read_text(errors="replace") for path in paths}
-        # As bubblewrap tells a signal, and the shell.
-        ended_by = process.returncode - 128 if protection() is by_bubblewrap and not cwd else 0
+        # As bubblewrap, confine.py and the shell tell a signal.
+        ended_by = process.returncode - 128 if protection() is not by_limits and not cwd else 0
         code = -ended_by if ended_by in signal.valid_signals() and ended_by > 0 else process.returncode
         return Run(code, timed_out, elapsed, *texts, left)
     finally:
@@ -142,6 +143,15 @@ def run(command, *, seconds, environ=None, wanted=(), cwd=None, file_bytes=MOST_
             output.close()
         if not cwd:
             shutil.rmtree(folder, ignore_errors=True)
+
+
+def wait(process, seconds):
+    """Longer by as many times as the machine has more to do than it has processors for, up to MOST_PATIENCE."""
+    try:
+        process.wait(seconds)
+    except subprocess.TimeoutExpired:
+        load = os.getloadavg()[0] / (os.cpu_count() or 1)
+        process.wait(seconds * (min(max(load, 1), MOST_PATIENCE) - 1))
 
 
 def end_group(process):
