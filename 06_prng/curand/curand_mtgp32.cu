@@ -34,8 +34,7 @@ constexpr int most_blocks = 5 * CURAND_NUM_MTGP32_PARAMS;
 
 /// Metropolis: whether a spin flips that has so many unsatisfied bonds of its six.
 __device__ bool flips(int unsatisfied, std::uint32_t draw, const Thresholds& thresholds) {
-  if (unsatisfied >= 3) return true;  // the energy falls or stays
-  return draw < (unsatisfied == 2 ? thresholds.of[2] : unsatisfied == 1 ? thresholds.of[1] : thresholds.of[0]);
+  return unsatisfied + (draw < thresholds.of[0]) + (draw < thresholds.of[1]) + (draw < thresholds.of[2]) >= 3;
 }
 
 /// The block's threads copy a state, from or to shared memory.

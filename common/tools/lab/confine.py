@@ -57,8 +57,8 @@ if __name__ == "__main__":
     except (OSError, subprocess.CalledProcessError) as error:
         said = getattr(error, "stderr", b"") or str(error).encode()
         sys.exit(f"confine: {said.decode(errors='replace').strip()}")
-    # The first process of a namespace is spared the signals that it sends itself, as abort() does: so the program is the
-    # second. A signal that ends it is told as the shell tells it.
+    # The first process of a namespace is spared the signals that it sends itself, as abort() does: so the program is
+    # the second. A signal that ends it is told as the shell tells it.
     program = os.fork()
     if program == 0:
         os.execvp(sys.argv[end + 1], sys.argv[end + 1 :])

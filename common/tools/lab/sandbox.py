@@ -104,8 +104,8 @@ def protection():
 
 def run(command, *, seconds, environ=None, wanted=(), cwd=None, file_bytes=MOST_OUTPUT):
     """Runs a command in a new folder, its home, that is removed afterwards, and confined to it; or in cwd, which stays,
-    and not confined, as what is trusted. `seconds`: of wall-clock time, if the machine has nothing else to do; its threads
-    may work four times as long on each processor. `wanted`: files that it may write there, and that are read."""
+    and not confined, as what is trusted. `seconds`: of wall-clock time, if the machine has nothing else to do; its
+    threads may work four times as long on each processor. `wanted`: files that it may write there, and are read."""
     folder = str(cwd) if cwd else tempfile.mkdtemp(prefix="psflip-lab-")
     command = list(command) if cwd else protection()(folder, command)
     outputs = [tempfile.TemporaryFile() for _ in range(2)]  # noqa: SIM115
