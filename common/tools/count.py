@@ -180,6 +180,8 @@ def points_of_ncu(options, model, wished):
 def counts_of(row, share):
     """What ncu counted, of a share of the problem; the time, too, in proportion, as where the GPU is full."""
     found = {name: round(row[name] * share) for name in show.COMPARED}
+    if "shared_load_wavefronts" in row:
+        found["shared_wavefronts"] = round((row["shared_load_wavefronts"] + row["shared_store_wavefronts"]) * share)
     found |= {name: round(row[name] * share) for name in show.BRANCHES if name in row}
     # A smaller problem may fit into L2.
     found |= {name: row[name] for name in (*show.SHARES, "registers", *show.MEMORY * (share == 1)) if name in row}
