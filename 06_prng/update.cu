@@ -3,8 +3,7 @@
 // The sliced update of stage 05, with the generator as a template parameter. A generator is a piece of state that each
 // site carries with it, and a way to make the next number of it. So it costs what its state costs: MINSTD moves one
 // word in and out for all replicas together, Philox none, MT19937 and Parisi-Rapuano three words in and one out for
-// every single number. philox-planes is made for threads that have 32 sites (07_amsc/synchronous); here it is slow, and
-// only compared with.
+// every single number.
 
 #include "04_checkerboard/bitwise.hpp"
 #include "04_checkerboard/standard.hpp"
@@ -12,8 +11,8 @@
 #include "05_sliced/sliced.hpp"
 #include "05_sliced/words.hpp"
 #include "06_prng/generators/draws.hpp"
-#include "06_prng/generators/philox_planes.hpp"
 #include "06_prng/generators/with_generator.hpp"
+#include "06_prng/planes/planes.hpp"
 #include "spin_glass/engine/device_simulation.cuh"
 #include "spin_glass/engine/launches.hpp"
 #if PSFLIP_HAS_CURAND  // on a GPU
@@ -29,17 +28,13 @@ using namespace spin_glass;
 constexpr int default_threads = 128;
 constexpr int most_threads = 256;  // of a block: fewer threads may have more registers, and streams take many
 
-/// Metropolis: whether a spin flips that has so many unsatisfied bonds of its six.
-template <class Prng>
+/// Metropolis: whether a spin flips that has so many unsatisfied bonds of its six. With three the energy stays; each
+/// threshold above the draw makes up for one that is missing. (To choose one, lanes would have to branch.)
 __device__ bool flips(int unsatisfied, std::uint32_t draw, const Thresholds& thresholds) {
-  if (unsatisfied >= 3) return true;  // the energy falls or stays
-  const std::uint32_t threshold = unsatisfied == 2   ? thresholds.of[2]
-                                  : unsatisfied == 1 ? thresholds.of[1]
-                                                     : thresholds.of[0];
-  return accepts<Prng>(draw, threshold);
+  return unsatisfied + (draw < thresholds.of[0]) + (draw < thresholds.of[1]) + (draw < thresholds.of[2]) >= 3;
 }
 
-// --- yours: as in stage 05, with the streams of any Prng: draw() for every replica, store() once; and flips<Prng>()
+// --- yours: as in stage 05, with the streams of any Prng: draw() for every replica, store() once
 /// Words that nobody writes while the kernel runs: they may come by the read-only path.
 template <class Word>
 struct ReadOnly {
@@ -86,7 +81,7 @@ __global__ void __launch_bounds__(most_threads)
       Word unsatisfied = 0, flip = 0;  // a byte a site
       for (int d = 0; d < directions; ++d) unsatisfied += word ^ around.in[d] ^ coupling.in[d];
       for (int k = 0; k < s; ++k)
-        flip |= static_cast<Word>(flips<Prng>(unsatisfied >> 8 * k & 0xff, draw.of[k], thresholds[replica])) << 8 * k;
+        flip |= static_cast<Word>(flips(unsatisfied >> 8 * k & 0xff, draw.of[k], thresholds[replica])) << 8 * k;
       spins[lattice + i] = word ^ flip;
     }
     streams.store();
@@ -116,27 +111,16 @@ class PrngSimulation : public DeviceSimulation<Layout, Prng> {
     Couplings<Word> couplings;
     for (int d = 0; d < directions; ++d) couplings.along[d] = {words_of(this->couplings_[red][d])};
     const std::int64_t n = this->draws_done();
-    const int replicas = static_cast<int>(problem.replicas);
-    const StreamTable draws{this->states(colour), origin(problem), problem.samples_per_stream, n,
-                            slot_of<Prng>(n),     replicas};
+    const StreamTable draws{this->states(colour), origin(problem), problem.samples_per_stream, n, slot_of<Prng>(n)};
     update<Prng, colour, Linear><<<Linear::grid(words_, *this->launch_.threads, problem.samples),
                                    Linear::block(words_, *this->launch_.threads)>>>(
-        words_, this->size_, this->half_ / s, static_cast<int>(problem.samples), replicas,
+        words_, this->size_, this->half_ / s, static_cast<int>(problem.samples), static_cast<int>(problem.replicas),
         reinterpret_cast<Word*>(this->spins_[colour].data()), ReadOnly<Word>{words_of(this->spins_[other(colour)])},
         couplings, draws, this->thresholds_);
   }
 
   Layout words_;
 };
-
-/// philox-planes, as plainly as it can be had: a thread a site.
-std::unique_ptr<Simulation> make_planes(const Problem& problem, const Launch& launch) {
-  using prng::PhiloxPlanes;
-  refuse_large_problem(problem, launch, bytes_needed<PhiloxPlanes>(problem, CouplingsOf::red));
-  const int size = static_cast<int>(problem.size);
-  const Sliced layout{size, size};
-  return std::make_unique<PrngSimulation<PhiloxPlanes, Sliced, std::uint8_t>>(problem, launch, layout, layout);
-}
 
 template <class Prng>
 std::unique_ptr<Simulation> make(const Problem& problem, const Launch& launch) {

@@ -17,7 +17,6 @@ struct StreamTable {
   std::int64_t samples_per_stream;
   std::int64_t n;  ///< number of the next draw
   int slot;        ///< n mod the generator's words
-  int replicas = 1;
 };
 
 /// The slot of draw number n.
@@ -33,21 +32,11 @@ __device__ prng::Position<s> position_of(const StreamTable& draws, const Layout&
                                          spin_glass::Colour colour, spin_glass::Place place, std::int64_t sample,
                                          std::int64_t id) {
   const std::int64_t group = draws.origin.group + sample / draws.samples_per_stream;
-  prng::Position<s> position{id, draws.n, draws.slot,    draws.origin.seed, static_cast<std::uint32_t>(group),
-                             {}, size,    draws.replicas};
+  prng::Position<s> position{id, draws.n, draws.slot, draws.origin.seed, static_cast<std::uint32_t>(group), {}};
   for (int k = 0; k < s; ++k)
     position.site[k] =
         static_cast<std::uint32_t>(spin_glass::number(layout.site(colour, {place.x * s + k, place.y, place.z}), size));
   return position;
-}
-
-/// Whether a draw accepts what has the probability threshold / M, where M is how many values a draw can have.
-template <class Prng>
-__device__ bool accepts(std::uint32_t draw, std::uint32_t threshold) {
-  if constexpr (requires { Prng::accepts(draw, threshold); })
-    return Prng::accepts(draw, threshold);
-  else
-    return draw < threshold;
 }
 
 }  // namespace psflip::PSFLIP_PLATFORM

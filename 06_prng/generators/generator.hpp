@@ -13,7 +13,6 @@
 ///     draw_several(draws)             fills an array of Words<s> with the next numbers of each: the same numbers,
 ///                                     sooner. Optional, not for any length, and only if the length divides n
 ///     store()                         puts back what draw() has not put back itself
-///   G::accepts(draw, threshold)     whether a draw accepts a flip. Optional: else it does if draw < threshold
 #pragma once
 
 #include <cstdint>
@@ -33,9 +32,6 @@ struct Position {
   std::uint64_t seed;
   std::uint32_t group;
   std::uint32_t site[s];
-  // The lattice, for a generator that gives whole words of sites their draws.
-  int size = 0;      ///< L
-  int replicas = 1;  ///< draws of a stream in a sweep
 };
 
 /// slot + lag in a wheel of `words`, for -words <= lag < words: a comparison in place of the modulus.

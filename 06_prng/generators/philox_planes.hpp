@@ -2,8 +2,7 @@
 /// spin_glass/model/problem.hpp defines them under philox-planes.
 ///
 /// Made for kernels in which a thread has all sites of a word (07_amsc/synchronous). Here a draw is a number as any
-/// other's, so it can be judged, and a site can have a thread of its own. Such a thread makes all eight words and uses
-/// one bit of each: 32 times the work.
+/// other's, so it can be judged, and a site can have a thread of its own (06_prng/planes).
 #pragma once
 
 #include "06_prng/generators/generator.hpp"
@@ -62,42 +61,19 @@ struct PhiloxPlanes {
     return draw < (threshold & 0xffffff);
   }
 
-  /// Of sites of a lattice; a group is a sample.
-  template <int s>
-  class Streams {
-   public:
-    PSFLIP_HOST_DEVICE Streams(const States&, const Position<s>& position) : at_(position) {}
-
-    PSFLIP_HOST_DEVICE Words<s> draw() {
-      const std::int64_t sweep = at_.n / at_.replicas, replica = at_.n - sweep * at_.replicas;
-      ++at_.n;
-      Words<s> draws;
-      for (int k = 0; k < s; ++k) {
-        const Place place = place_of(at_.site[k], static_cast<std::uint32_t>(at_.size));
-        draws.of[k] = DrawsOfWord(at_.seed, place.word, static_cast<std::uint32_t>(replica),
-                                  static_cast<std::uint32_t>(sweep), at_.group)
-                          .draw(place.bit);
-      }
-      return draws;
-    }
-    PSFLIP_HOST_DEVICE void store() {}  // there is nothing
-
-   private:
-    struct Place {
-      std::uint32_t word;
-      int bit;
-    };
-    PSFLIP_HOST_DEVICE static Place place_of(std::uint32_t site, std::uint32_t size) {
-      std::uint32_t bits = 32;
-      while (size % bits != 0) --bits;
-      const std::uint32_t row = size / bits, x = site % size, y = site / size % size, z = site / size / size;
-      const std::uint32_t sliced_y = (y + size - x) % size, sliced_z = (x + size - y + z) % size;
-      const std::uint32_t plane = sliced_z % 2 * (size / 2) + sliced_z / 2;  // first all that are red
-      return {x % row + row * (sliced_y + size * plane), static_cast<int>(x / row)};
-    }
-
-    Position<s> at_;
+  /// Where a site of the standard layout is: which word of sites, and which of its bits.
+  struct Place {
+    std::uint32_t word;
+    int bit;
   };
+  PSFLIP_HOST_DEVICE static Place place_of(std::uint32_t site, std::uint32_t size) {
+    std::uint32_t bits = 32;
+    while (size % bits != 0) --bits;
+    const std::uint32_t row = size / bits, x = site % size, y = site / size % size, z = site / size / size;
+    const std::uint32_t sliced_y = (y + size - x) % size, sliced_z = (x + size - y + z) % size;
+    const std::uint32_t plane = sliced_z % 2 * (size / 2) + sliced_z / 2;  // first all that are red
+    return {x % row + row * (sliced_y + size * plane), static_cast<int>(x / row)};
+  }
 };
 
 }  // namespace psflip::prng
