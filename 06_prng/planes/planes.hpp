@@ -7,7 +7,7 @@
 
 namespace psflip::PSFLIP_PLATFORM {
 
-/// What make_simulation() is for the other generators; `launch` is complete, of the sliced layout, with a site a thread.
+/// What make_simulation() is for the other generators; `launch` is complete, of the sliced layout and a site a thread.
 std::unique_ptr<spin_glass::Simulation> make_planes(const spin_glass::Problem& problem,
                                                     const spin_glass::Launch& launch);
 
