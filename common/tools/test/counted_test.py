@@ -204,12 +204,17 @@ class Options(unittest.TestCase):
         self.assertEqual((point.problem, point.launch["thread_width"]), ({"size": 400}, 16))
         self.assertEqual((point.ncu["load_requests"], point.ncu["load_sectors"]), (15625000 // 625, 75000000 // 625))
 
+    def test_wavefronts_are_those_of_the_addresses(self):
+        options = count.option_parser().parse_args(["--beside", "h200", "--stages", "03"])
+        found = {(point.launch["storage"], point.launch["block"]): point.ncu for point in count.wished_points(options)}
+        self.assertEqual(found["int32", 1]["shared_wavefronts"], 31250000 + 13281250)
+
     def test_of_many_samples_one_word_is_counted(self):
         options = count.option_parser().parse_args(["--beside", "h200", "--stages", "07"])
         first, *_, last = count.wished_points(options)
         self.assertEqual((first.problem["samples"], first.times, first.launches), (32, 128, 2))
         self.assertEqual(first.updated_spins(), first.ncu["updated_spins"])
-        self.assertEqual((last.launch["kernel"], last.problem["samples"]), ("wide", 32))
+        self.assertEqual((last.launch["kernel"], last.problem["samples"]), ("wide", 64))
         options = count.option_parser().parse_args(["--launch", "07:resident:128:minstd"])
         (point,) = count.wished_points(options)
         self.assertEqual((point.launches, point.problem["samples_per_stream"]), (1, 128))
