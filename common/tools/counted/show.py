@@ -170,29 +170,10 @@ def difference(ours, theirs):
     return f"{ours:,} (ncu {theirs:,.0f}, {100 * (ours / theirs - 1):+.2g} %)"
 
 
-# Why some counts of a kernel differ from ncu's: the beginning of its name, which counts, and what nvcc does.
-EXPLAINED = {
-    "update_wide": (
-        ("load_requests", "load_sectors"),
-        "nvcc loads the four words of an element at once where the source names them one by one",
-    )
-}
-
-
 def differing(row):
     """Which counts of requests or sectors are more than 1 % from ncu's."""
     names = [name for name in COMPARED if name not in SHARED]
     return [name for name in names if abs(row[name] - row["ncu"][name]) > row["ncu"][name] / 100]
-
-
-def explanation(row):
-    """Why these differ, as far as it is known: which counts, and the reason."""
-    return next((known for kernel, known in EXPLAINED.items() if row["kernel"].startswith(kernel)), ((), ""))
-
-
-def unexplained(row):
-    """Whether a count differs for no known reason."""
-    return bool(set(differing(row)) - set(explanation(row)[0]))
 
 
 def truth(rows, form=table.as_markdown):
@@ -208,7 +189,7 @@ def truth(rows, form=table.as_markdown):
 
 
 def truth_of_caches(rows, form=table.as_markdown):
-    """What the model of caches says, and ideal caches, beside ncu."""
+    """What the model of caches says, and ideal caches, beside ncu. Empty where it was not asked."""
     lines = []
     for row in sorted(rows, key=lambda row: row["stage"]):
         ncu = row["ncu"]
@@ -225,7 +206,7 @@ def truth_of_caches(rows, form=table.as_markdown):
             f"{of:.1f}" for of in (ideal_l1_hits(row), row["l1_hit_percent"], ncu["l1_hit_percent"])
         )
         lines.append(cells)
-    return table.table_of(lines, ("stage", "launch"), form)
+    return table.table_of(lines, ("stage", "launch"), form) if lines else ""
 
 
 def truth_of_caches_of_folder(folder):

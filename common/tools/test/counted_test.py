@@ -122,9 +122,7 @@ class Show(unittest.TestCase):
         self.assertEqual(show.differing(self.row(load_sectors=39)), ["load_sectors"])
         self.assertEqual(show.differing(self.row(shared_wavefronts=39)), [])
         self.assertIn("40 (ncu 39, +2.6 %)", show.truth([self.row(load_sectors=39)]))
-        self.assertTrue(show.unexplained(self.row(load_sectors=39)))
-        self.assertFalse(show.unexplained(self.row(load_sectors=39) | {"kernel": "update_wide<2>"}))
-        self.assertTrue(show.unexplained(self.row(store_sectors=39) | {"kernel": "update_wide<2>"}))
+        self.assertEqual((show.truth_of_caches([self.row()]), show.truth_of_branches([self.row()])), ("", ""))
 
     def test_a_page_has_the_figures_beside_the_source(self):
         text = page.page([self.row()], "common/run --counters <&>", predict.DEVICES["h200"])
