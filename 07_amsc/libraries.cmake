@@ -10,6 +10,9 @@ psflip_add_kernel_headers(system_kernels ${CMAKE_CURRENT_LIST_DIR}/synchronous/s
 target_link_libraries(system_kernels INTERFACE spin_glass_kernels)
 psflip_add_kernels(systems SOURCES ${CMAKE_CURRENT_LIST_DIR}/synchronous/system_simulation.cu LINK system_kernels)
 
+# Two sweeps in one pass over memory.
+psflip_add_kernels(passes CLUSTERS SOURCES ${CMAKE_CURRENT_LIST_DIR}/kernels/overlapped/pass.cu LINK multispin_kernels)
+
 # Observables on the device.
 psflip_add_kernel_headers(observe_kernels ${CMAKE_CURRENT_LIST_DIR}/observe/observe.cuh
                           ${CMAKE_CURRENT_LIST_DIR}/tempering/exchange.cuh)

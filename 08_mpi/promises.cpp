@@ -14,8 +14,14 @@ bool promises(const Problem& problem, const Launch& launch, const std::string& p
   if (problem.generator == Generator::philox_planes)
     return chooses_only(launch, {"kernel", "transport"}) &&
            launch.kernel.value_or(Kernel::synchronous) == Kernel::synchronous && transport;
-  return chooses_only(launch, {"kernel", "samples_per_word", "transport"}) &&
-         (!launch.kernel || launch.kernel == Kernel::wide) && whole_words && transport;
+  if (!chooses_only(launch, {"kernel", "samples_per_word", "transport"}) || !transport) return false;
+  if (!launch.kernel || launch.kernel == Kernel::wide) return whole_words;
+  const auto filled = [&](std::int64_t bits) {  // 16 bytes, by replicas
+    return launch.samples_per_word.value_or(bits) == bits && (bits == 32 || problem.samples_per_stream % bits == 0) &&
+           problem.replicas % (128 / bits) == 0;
+  };
+  return launch.kernel == Kernel::overlapped && problem.generator == Generator::philox &&
+         problem.size / 2 / ranks() >= 2 && (filled(32) || filled(64) || filled(128));
 }
 bool promises(Generator generator, const std::string&) { return std::ranges::count(generators, generator) > 0; }
 

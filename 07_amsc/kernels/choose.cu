@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "07_amsc/kernels/kernels.hpp"
+#include "07_amsc/kernels/overlapped/pass.hpp"
 #include "07_amsc/kernels/overlapped/tile.hpp"
 #include "07_amsc/kernels/strips.hpp"
 #include "07_amsc/kernels/trials.hpp"
@@ -67,13 +68,7 @@ std::size_t bytes_of_block(const Problem& problem, const Launch& launch) {
 }
 
 bool possible(const Problem& problem, const Launch& launch, const Limits& limits) {
-  if (launch.kernel == Kernel::overlapped) {
-    const std::int64_t filling = 128 / *launch.samples_per_word;  // replicas of 16 bytes
-    return limits.cluster > 1 &&  // compute capability 9.0: it asks a barrier for the parity of its phase
-           problem.generator == Generator::philox && problem.replicas % filling == 0 &&
-           overlapped_bytes(*launch.samples_per_word, problem.replicas) <=
-               static_cast<std::size_t>(limits.shared_bytes);
-  }
+  if (launch.kernel == Kernel::overlapped) return can_march(problem, *launch.samples_per_word, launch.device);
   if (!launch.cluster) return true;
   if (!Strip{static_cast<int>(problem.size), *launch.cluster, 0}.possible()) return false;
   const std::vector<int> sizes = block_sizes(problem, launch);

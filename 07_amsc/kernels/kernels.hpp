@@ -35,7 +35,6 @@ inline int replicas_drawn(const spin_glass::Problem& problem) {
 // Bytes of shared memory that a block takes.
 std::size_t resident_bytes(const spin_glass::Problem& problem, const spin_glass::Launch& launch);
 std::size_t small_bytes(const spin_glass::Problem& problem, const spin_glass::Launch& launch);
-std::size_t overlapped_bytes(int samples_per_word, std::int64_t replicas);
 
 /// Steps, each a plane of a tile, that a device takes one after the other for a pass of `overlapped` over so many
 /// words.

@@ -224,14 +224,49 @@ TEST_P(Slabs, MayBeOnePlaneThin) {
   }
 }
 
+/// Two sweeps in one pass: ranks with two planes and more, whose ends meet or leave a middle; before and after passes
+/// half-sweeps, and passes again.
+TEST_P(Slabs, HaveTheBitsOfOneLoopInPasses) {
+  const std::vector<Transport> here = transports_here();
+  const std::array words{32, 64, 64, 128}, replicas{4, 4, 2, 1}, steps{1, 14, 22, 3};
+  std::size_t turn = 0;
+  for (const int planes : {2, 3, 5}) {
+    const int more = ranks().size() > 1 && planes == 3 ? 1 : 0;  // a rank has one more than the others
+    const Problem problem = problem_of(2 * (planes * ranks().size() + more), 33, replicas[turn % 4], Generator::philox);
+    const std::vector<State> expected = expected_after(problem, steps);
+    for (const Transport transport : here) {
+      const Launch launch{.kernel = Kernel::overlapped, .samples_per_word = words[turn % 4], .transport = transport};
+      SCOPED_TRACE(describe(problem, launch));
+      const auto simulation = make(problem, launch);
+      for (std::size_t i = 0; i < steps.size(); ++i) {
+        simulation->advance(steps[i]);
+        ASSERT_TRUE(same(simulation->state(), expected[i])) << "of the steps, after number " << i;
+      }
+    }
+    ++turn;
+  }
+  for (const int word : {64, 128}) {
+    const Problem problem = problem_of(std::max(6, 4 * ranks().size()), 65, word == 64 ? 8 : 3, Generator::philox);
+    const auto simulation = make(problem, {.kernel = Kernel::overlapped, .samples_per_word = word});
+    simulation->advance(24);
+    EXPECT_TRUE(same(simulation->state(), expected_after(problem, std::array{24}).front())) << "words of " << word;
+  }
+  if (ranks().size() > 1) {
+    const Problem problem = problem_of(2 * (2 * ranks().size() - 1), 3, 4, Generator::philox);
+    EXPECT_THAT(refusal(problem, {.kernel = Kernel::overlapped}), HasSubstr("overlapped"));
+  }
+}
+
 /// Long enough for a rank to run ahead of the others, if anything let it.
 TEST_P(Slabs, KeepInStep) {
-  const Problem problem = problem_of(at_least(8), 33, 4);
+  const Problem problem = problem_of(std::max(8, 4 * ranks().size()), 33, 4, Generator::philox);
   const State expected = expected_after(problem, std::array{301}).front();
   for (const Transport transport : transports_here()) {
-    const auto simulation = make(problem, {.transport = transport});
-    simulation->advance(301);
-    EXPECT_TRUE(same(simulation->state(), expected)) << name(transport);
+    for (const Kernel kernel : {Kernel::wide, Kernel::overlapped}) {
+      const auto simulation = make(problem, {.kernel = kernel, .transport = transport});
+      simulation->advance(301);
+      EXPECT_TRUE(same(simulation->state(), expected)) << name(kernel) << ", " << name(transport);
+    }
   }
 }
 

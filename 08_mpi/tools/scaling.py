@@ -32,9 +32,11 @@ from stages import Failure, as_words, progress, refuse, run_tool
 PROGRAM = "08_mpi/scaling"
 SIZES = {"gpu": [32, 64, 96, 128, 192, 256, 384, 512], "cpu": [16, 32]}
 RANKS = [1, 2, 4, 8]  # as many of these as there are devices; on a CPU the first two
-CONTEXT = ("samples", "replicas", "samples_per_stream", "generator", "mpi")
-PASSED_ON = ("samples", "replicas", "samples_per_stream", "generator", "repetitions", "seconds", "device")
-DEFAULTS = {"samples": 128, "replicas": 4, "samples_per_stream": 128, "generator": "philox"}  # the program's
+CONTEXT = ("samples", "replicas", "samples_per_stream", "generator", "kernel", "mpi")
+PASSED_ON = ("samples", "replicas", "samples_per_stream", "generator", "kernel", "repetitions", "seconds", "device")
+# The program's.
+DEFAULTS = {"samples": 128, "replicas": 4, "samples_per_stream": 128, "generator": "philox", "kernel": "wide"}
+FEWEST_PLANES = {"overlapped": 2}  # of a colour, on a rank; else 1
 
 
 # Measuring.
@@ -73,8 +75,9 @@ def measure(options):
     """(outputs of the program, what was left out, what failed)."""
     fill_defaults(options)
     outputs, left_out, failed = [], [], []
+    fewest = FEWEST_PLANES.get(options.kernel, 1)
     for ranks in options.ranks:
-        sizes = [size for size in options.size if size // 2 >= ranks]
+        sizes = [size for size in options.size if size // 2 >= fewest * ranks]
         too_small = [size for size in options.size if size not in sizes]
         left_out += [f"L = {size} has {size // 2} planes of a colour, too few for {ranks} ranks" for size in too_small]
         for transport in (options.transport or TRANSPORTS) if sizes else ():
@@ -166,6 +169,7 @@ def parse_options(arguments):
     add("--replicas", "R", "copies of each (4)", whole)
     add("--samples-per-stream", "W", "samples that share random numbers (128)", whole)
     add("--generator", "NAME", "of the draws (philox)")
+    add("--kernel", "NAME", "wide, or overlapped: two sweeps in one pass (wide)")
     add("--repetitions", "K", "timed runs, of which the median counts (5)", whole)
     add("--seconds", "S", "of a timed run, about (0.1)", positive)
     add("--device", None, "auto, cpu, gpu, or the number of rank 0's GPU")

@@ -38,9 +38,10 @@ def on_own_device(result):
 
 
 def model_of(result):
-    """None where nothing was measured on one rank that had a GPU."""
+    """None where nothing was measured on one rank that had a GPU, or not what the model is of."""
     rows = on_own_device(result)
-    return Model(rows) if any(row["ranks"] == 1 for row in rows) else None
+    known = result.get("kernel", "wide") == "wide"
+    return Model(rows) if known and any(row["ranks"] == 1 for row in rows) else None
 
 
 def fastest(rows, **wanted):
@@ -275,8 +276,37 @@ def weak_markdown(folder):
     )
 
 
+def passes_markdown(folder):
+    """The two kernels, each with a result in a folder of its name: the fastest transport of every size."""
+    results = {kernel: published(folder / kernel) for kernel in ("wide", "overlapped")}
+    rows = {kernel: on_own_device(result) for kernel, result in results.items()}
+    checks = {row["size"]: row["check"] for row in rows["wide"]}
+    body = []
+    for size in in_order(rows["overlapped"], "size"):
+        for ranks in in_order(select(rows["overlapped"], size=size), "ranks"):
+            best = {kernel: fastest(own, size=size, ranks=ranks) for kernel, own in rows.items()}
+            if not all(best.values()):
+                continue
+            if any(row["check"] != checks[size] for row in best.values()):
+                raise Failure(f"{folder.name}: {case(best['overlapped'])}: the kernels have other results")
+            line = {"L": str(size), "GPUs": str(ranks)}
+            line |= {f"{name}, ms/sweep": table.significant(row["ms_per_sweep"]) for name, row in best.items()}
+            line |= {f"{name}, ps/flip": table.significant(row["ps_per_flip"], 3) for name, row in best.items()}
+            times = [row["ms_per_sweep"] for row in best.values()]
+            line |= {"as fast": f"{times[0] / times[1]:.2f}"}
+            line |= {f"{name}, efficiency": number(efficiency(rows[name], row)) for name, row in best.items()}
+            body.append(line)
+    transports = " and ".join(in_order(rows["overlapped"], "transport"))
+    commands = " and ".join(f"`{result['command']}`" for result in results.values())
+    return (
+        f"{table.table_of(body, [])}\n\nA rank has a GPU, planes travel by {transports}; ps/flip of the whole system. "
+        f"{problem(results['overlapped']).split('; `')[0]}; {commands} on {results['overlapped']['date']}."
+    )
+
+
 TABLES = {
     "scaling": markdown,
+    "scaling_passes": passes_markdown,
     "scaling_targets": targets_markdown,
     "scaling_weak": weak_markdown,
     "scaling_model": model_markdown,

@@ -36,7 +36,7 @@ with (here / "calls").open("a") as calls:
     said = {{"words": words, "oversubscribe": os.environ["OMPI_MCA_rmaps_base_oversubscribe"]}}
     calls.write(json.dumps(said) + "\\n")
 machine = json.loads((here / "MACHINE").read_text())
-transport = options.get("--transport", "peer")
+transport, kernel = options.get("--transport", "peer"), options.get("--kernel", "wide")
 if transport in ("nccl", "mpi"):
     print("scaling: --transport is " + transport + ": it is not there", file=sys.stderr)
     sys.exit(2)
@@ -47,7 +47,7 @@ latency, bandwidth = {{"staged": (20, 2e3), "peer": (10, 100e3)}}[transport]
 rows = []
 for size in map(int, options["--size"].split(",")):
     plane, message = size**2 / 4000, 64 * size**2
-    update = 5 + -(-size // 2 // ranks) * plane
+    update = 5 + -(-size // 2 // ranks) * plane / (2 if kernel == "overlapped" else 1)
     transfer = latency + message / bandwidth
     half = max(update, plane + transfer) if ranks > 1 else update
     parts = []
@@ -55,13 +55,13 @@ for size in map(int, options["--size"].split(",")):
         at = 100 * half * h
         parts += [["boundary", at, at + 5 + (ranks > 1)], ["transfer", at + 7, at + 7 + transfer * (1 if h else 3)],
                   ["bulk", at + 6, at + update]]
-    check = "b" if machine.get("wrong") == [ranks, transport] and size == 16 else "a"
+    check = "b" if machine.get("wrong") in ([ranks, transport], kernel) and size == 16 else "a"
     rows.append({{"size": size, "transport": transport, "samples_per_word": 128, "check": check * 16, "sweeps": 4,
                  "ms_per_sweep": 2e-3 * half, "ps_per_flip": 2e6 * half / (512 * size**3), "message_bytes": message,
                  "timeline_us": parts}})
 print(json.dumps({{"ranks": ranks, "platform": machine["platform"], "device": "fake", "devices": machine["devices"],
                   "one_host": True, "mpi": "Open MPI", "samples": 128, "replicas": 4, "samples_per_stream": 128,
-                  "generator": "philox", "rows": rows}}))
+                  "generator": "philox", "kernel": kernel, "rows": rows}}))
 """
 SIZES = [16, 32, 64, 128, 256]
 
@@ -154,6 +154,36 @@ class TheModel(WithFake):
         self.assertEqual(model.hides_up_to(256, model.links["peer"]), 42)
         self.assertEqual(model.hides_up_to(256, Link(0, 0)), 128)  # all ranks that have a plane
         self.assertIsNone(model.hides_up_to(256, Link(1e6, 0)))
+
+
+class TwoSweepsInOnePass(WithFake):
+    def both(self):
+        folder = self.out
+        for kernel in ("wide", "overlapped"):
+            self.out = folder / kernel
+            self.out.mkdir(parents=True)
+            self.run_("--ranks", "1,2", "--size", "16,256", "--transport", "peer", "--kernel", kernel)
+        return folder
+
+    def test_both_kernels_are_beside_each_other(self):
+        text = scaling_tables.TABLES["scaling_passes"](self.both())
+        row = [cell.strip() for cell in text.splitlines()[-3].split("|")][1:-1]
+        half, fast = 5 + 64 * 16.384, 5 + 64 * 8.192  # us, of L = 256 on two ranks
+        self.assertEqual(row[:2], ["256", "2"])
+        self.assertEqual(row[2:4], [f"{2e-3 * half:.3f}", f"{2e-3 * fast:.3f}"])
+        self.assertEqual(row[6], f"{half / fast:.2f}")
+        self.assertIn("--kernel overlapped`", text)
+
+    def test_kernels_that_differ_are_no_table(self):
+        self.machine(wrong="overlapped")
+        folder = self.both()
+        with self.assertRaisesRegex(Failure, "L = 16, peer, 1 rank: the kernels have other results"):
+            scaling_tables.TABLES["scaling_passes"](folder)
+
+    def test_a_rank_needs_two_planes(self):
+        _, text = self.run_("--ranks", "2", "--size", "6,8", "--transport", "peer", "--kernel", "overlapped")
+        self.assertIn("L = 6 has 3 planes of a colour, too few for 2 ranks", text)
+        self.assertEqual([row["size"] for row in self.result()["rows"]], [8])
 
 
 class Efficiency(unittest.TestCase):

@@ -44,6 +44,7 @@ folder of common/results, such as h200 or h200/words, the next ones say what to 
     scaling 64 256           time and efficiency on every number of ranks at these L, or all, from
                              scaling.json (common/run --scaling)
     scaling_targets, scaling_weak  the targets; weak scaling; both from the same file
+    scaling_passes           the kernels wide and overlapped, from scaling.json in folders of these names
     scaling_model 64 256     what the model predicts at these L, or all, from the same file
     scaling_plan 50,10       the same for larger systems, and for links of so many GB/s and microseconds
     recorded_counters        requests, sectors and wavefronts as the CPU path counts them beside ncu's, from

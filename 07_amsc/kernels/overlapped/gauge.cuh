@@ -18,74 +18,112 @@ struct alignas(8 * units < 16 ? 8 * units : 16) BondsUp {
   Bonds<units> minus_y, plus_x;
 };
 
-/// Of a colour's half: x' + L (y' + L p), as in Sliced. Arrays are [word][element].
+/// Arrays are [word][element], elements as in Gauge.
 template <int units>
 struct GaugedBonds {
   BondsUp<units>* up[2];  ///< [colour]
   Bonds<units>* seam;     ///< from blue plane L / 2 - 1 to red plane 0; [word][column]
 };
 
-/// Calls f(element of the column in plane p, signs of red, signs of blue) for the planes 0 .. L / 2 - 1; returns what
-/// the seam is. Signs are the parity of the antiferromagnetic bonds between plane 0 and the site.
+/// The planes of a lattice, or of a rank's slab of it (stage 08), and where they lie: plane after plane of L x L
+/// elements, as in Sliced, first in the engine's arrays, then in those of the gauge.
+struct Gauge {
+  int size;         ///< L
+  int planes;       ///< of a colour
+  bool seam_above;  ///< whether the lattice's plane 0 comes next
+  int stored;       ///< planes in the engine's arrays; the one above the last is there, or it is the first
+  int first[2];     ///< in them, of a colour's spins
+  int halo;         ///< planes below, and above, in the arrays of the gauge
+
+  static Gauge whole(int size) { return {size, size / 2, true, size / 2, {0, 0}, 0}; }
+
+  PSFLIP_HOST_DEVICE int flat() const { return size * size; }
+  PSFLIP_HOST_DEVICE int engine_elements() const { return flat() * stored; }
+  PSFLIP_HOST_DEVICE int elements() const { return flat() * (planes + 2 * halo); }
+  PSFLIP_HOST_DEVICE int above(int plane) const { return plane + 1 < stored ? plane + 1 : 0; }
+};
+
+/// Calls f(plane, signs of red, signs of blue) for all planes of a column, from the signs below them; returns those
+/// above. Signs are the parity of the antiferromagnetic bonds along z between the lattice's plane 0 and the site.
+/// `couplings`: those of the red sites, of a word.
 template <int units, class F>
-__device__ Bonds<units> climb(const Sliced& layout, const Bonds<units>* plus_z, const Bonds<units>* minus_z, int column,
-                              F f) {
-  const int flat = layout.size * layout.size, planes = layout.size / 2;
-  Bonds<units> signs{};
-  for (int p = 0; p < planes; ++p) {
-    const int i = column + flat * p;
-    if (p > 0)
-      for (int unit = 0; unit < units; ++unit) signs.of[unit] ^= minus_z[i].of[unit];
+__device__ Bonds<units> climb(const Gauge& gauge, const Words32& arrays, std::int64_t word, int column,
+                              Bonds<units> signs, F f) {
+  const auto step = [&](int direction, int plane) {
+    const auto* bonds =
+        reinterpret_cast<const Bonds<units>*>(arrays.couplings[direction]) + word * gauge.engine_elements();
+    for (int unit = 0; unit < units; ++unit) signs.of[unit] ^= bonds[column + gauge.flat() * plane].of[unit];
+  };
+  for (int p = 0; p < gauge.planes; ++p) {
     const Bonds<units> of_red = signs;
-    for (int unit = 0; unit < units; ++unit) signs.of[unit] ^= plus_z[i].of[unit];
-    f(i, of_red, signs);
+    step(spin_glass::plus_z, p);
+    f(p, of_red, signs);
+    step(spin_glass::minus_z, gauge.above(p));
   }
-  for (int unit = 0; unit < units; ++unit) signs.of[unit] ^= minus_z[column].of[unit];
   return signs;
 }
 
-/// Spins into the gauge, or out of it, which is the same. A thread takes a column of a word.
-template <int units, int interleaved>
-__global__ void turn_spins(Sliced layout, Words32 arrays, std::int64_t words, int bundles) {
-  using Element = Spins<units, interleaved>;
-  const int flat = layout.size * layout.size, half = flat * (layout.size / 2);
+/// What all these kernels do: a thread takes a column, of one word after the other.
+template <class F>
+__device__ void for_each_column(const Gauge& gauge, std::int64_t words, F f) {
   const int column = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
-  if (column >= flat) return;
-  for (std::int64_t word = blockIdx.y; word < words; word += gridDim.y) {
-    const auto bonds = [&](int direction) {
-      return reinterpret_cast<const Bonds<units>*>(arrays.couplings[direction]) + word * half;
-    };
-    const auto turn = [&](Colour colour, int i, const Bonds<units>& signs) {
+  if (column >= gauge.flat()) return;
+  for (std::int64_t word = blockIdx.y; word < words; word += gridDim.y) f(word, column);
+}
+
+/// The parity of all bonds along a column, the one above its last plane included: of a whole lattice it is the seam.
+template <int units>
+__global__ void climb_columns(Gauge gauge, Words32 arrays, std::int64_t words, Bonds<units>* parity) {
+  for_each_column(gauge, words, [&](std::int64_t word, int column) {
+    parity[word * gauge.flat() + column] =
+        climb<units>(gauge, arrays, word, column, {}, [](int, const auto&, const auto&) {});
+  });
+}
+
+/// Spins of the engine into the gauge, or back. Both may be the same arrays. `start`: signs below the first plane,
+/// [word][column]; none: 0.
+template <int units, int interleaved>
+__global__ void turn_spins(Gauge gauge, Words32 arrays, std::int64_t words, int bundles, const Bonds<units>* start,
+                           std::uint32_t* gauged_red, std::uint32_t* gauged_blue, bool back) {
+  using Element = Spins<units, interleaved>;
+  for_each_column(gauge, words, [&](std::int64_t word, int column) {
+    const auto turn = [&](Colour colour, int p, const Bonds<units>& signs) {
       for (int bundle = 0; bundle < bundles; ++bundle) {
-        Element& spins = reinterpret_cast<Element*>(arrays.spins[colour])[(word * bundles + bundle) * half + i];
-        Element turned = spins;
-        for (int n = 0; n < units * interleaved; ++n) turned.of[n] ^= signs.of[n % units];
-        spins = turned;
+        const std::int64_t lattice = word * bundles + bundle;
+        Element& real = reinterpret_cast<Element*>(arrays.spins[colour])[lattice * gauge.engine_elements() + column +
+                                                                         gauge.flat() * (gauge.first[colour] + p)];
+        Element& turned = reinterpret_cast<Element*>(
+            colour == spin_glass::red
+                ? gauged_red
+                : gauged_blue)[lattice * gauge.elements() + column + gauge.flat() * (gauge.halo + p)];
+        Element spins = back ? turned : real;
+        for (int n = 0; n < units * interleaved; ++n) spins.of[n] ^= signs.of[n % units];
+        (back ? real : turned) = spins;
       }
     };
-    climb<units>(layout, bonds(spin_glass::plus_z), bonds(spin_glass::minus_z), column,
-                 [&](int i, const Bonds<units>& of_red, const Bonds<units>& of_blue) {
-                   turn(spin_glass::red, i, of_red);
-                   turn(spin_glass::blue, i, of_blue);
+    climb<units>(gauge, arrays, word, column, start ? start[word * gauge.flat() + column] : Bonds<units>{},
+                 [&](int p, const Bonds<units>& of_red, const Bonds<units>& of_blue) {
+                   turn(spin_glass::red, p, of_red);
+                   turn(spin_glass::blue, p, of_blue);
                  });
-  }
+  });
 }
 
 /// The bonds of the gauge, from those of the red sites. A thread climbs its column and, beside it, the two columns to
-/// which its upward bonds lead.
+/// which its upward bonds lead. `start` as above.
 template <int units>
-__global__ void make_gauged_bonds(Sliced layout, Words32 arrays, std::int64_t words, GaugedBonds<units> gauged) {
+__global__ void make_gauged_bonds(Gauge gauge, Words32 arrays, std::int64_t words, const Bonds<units>* start,
+                                  GaugedBonds<units> gauged) {
   using namespace spin_glass;
-  const int size = layout.size, flat = size * size, planes = size / 2, half = flat * planes;
-  const int column = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
-  if (column >= flat) return;
-  const int x = column % size, y = column / size;
-  const int at_minus_y = x + size * before(y, size), at_plus_x = after(x, size) + size * before(y, size);
-  for (std::int64_t word = blockIdx.y; word < words; word += gridDim.y) {
+  for_each_column(gauge, words, [&](std::int64_t word, int column) {
+    const int size = gauge.size, flat = gauge.flat(), x = column % size, y = column / size;
+    const int at_minus_y = x + size * before(y, size), at_plus_x = after(x, size) + size * before(y, size);
     const auto bonds = [&](int direction) {
-      return reinterpret_cast<const Bonds<units>*>(arrays.couplings[direction]) + word * half;
+      return reinterpret_cast<const Bonds<units>*>(arrays.couplings[direction]) + word * gauge.engine_elements();
     };
-    Bonds<units> own{}, on_y{}, on_x{};  // signs so far, in the three columns
+    const auto at_start = [&](int i) { return start ? start[word * flat + i] : Bonds<units>{}; };
+    // Signs so far, in the three columns.
+    Bonds<units> own = at_start(column), on_y = at_start(at_minus_y), on_x = at_start(at_plus_x);
     const auto step = [&](Bonds<units>& signs, int direction, int i) {
       for (int unit = 0; unit < units; ++unit) signs.of[unit] ^= bonds(direction)[i].of[unit];
     };
@@ -94,28 +132,27 @@ __global__ void make_gauged_bonds(Sliced layout, Words32 arrays, std::int64_t wo
       for (int unit = 0; unit < units; ++unit) bond.of[unit] ^= a.of[unit] ^ b.of[unit];
       return bond;
     };
-    for (int p = 0; p < planes; ++p) {
-      const int here = flat * p, above = flat * after(p, planes);
+    for (int p = 0; p < gauge.planes; ++p) {
+      const int here = flat * p, above = flat * gauge.above(p);
+      const std::int64_t i = word * gauge.elements() + column + flat * (gauge.halo + p);
       // Red p has blue p above it ...
       const Bonds<units> red_signs = own;
       step(own, plus_z, here + column);
       step(on_y, plus_z, here + at_minus_y);
       step(on_x, plus_z, here + at_plus_x);
-      gauged.up[red][word * half + here + column] = {product(minus_y, here + column, red_signs, on_y),
-                                                     product(plus_x, here + column, red_signs, on_x)};
-      // ... and blue p red p + 1, which knows the bonds as its own in the opposite directions. Signs begin anew at 0.
+      gauged.up[red][i] = {product(minus_y, here + column, red_signs, on_y),
+                           product(plus_x, here + column, red_signs, on_x)};
+      // ... and blue p red p + 1, which knows the bonds as its own in the opposite directions. In plane 0 signs begin
+      // anew.
       const Bonds<units> blue_signs = own;
       step(own, minus_z, above + column);
       step(on_y, minus_z, above + at_minus_y);
       step(on_x, minus_z, above + at_plus_x);
-      if (p == planes - 1) {
-        gauged.seam[word * flat + column] = own;
-        on_y = on_x = {};
-      }
-      gauged.up[blue][word * half + here + column] = {product(plus_y, above + at_minus_y, blue_signs, on_y),
-                                                      product(minus_x, above + at_plus_x, blue_signs, on_x)};
+      if (p == gauge.planes - 1 && gauge.seam_above) on_y = on_x = {};
+      gauged.up[blue][i] = {product(plus_y, above + at_minus_y, blue_signs, on_y),
+                            product(minus_x, above + at_plus_x, blue_signs, on_x)};
     }
-  }
+  });
 }
 
 /// metropolis.hpp's update in this gauge, in 13 operations: `above` and `below` are the neighbours along z, whose bonds

@@ -6,32 +6,12 @@
 #include <cstdint>
 
 #include "07_amsc/elements.hpp"
-#include "07_amsc/kernels/overlapped/gauge.cuh"
+#include "07_amsc/kernels/overlapped/pass.hpp"
 #include "07_amsc/kernels/overlapped/row_barriers.cuh"
 #include "07_amsc/kernels/overlapped/tile.hpp"
 #include "spin_glass/model/problem.hpp"
 
 namespace psflip::PSFLIP_PLATFORM {
-
-/// How the lattice is cut: a block has a tile of columns, and of their planes a chunk.
-struct Cut {
-  int tiles_x, tiles_y, chunks;
-  int rows;  ///< of a tile
-};
-
-/// What is the same for all threads of a launch.
-struct Pass {
-  Sliced layout;
-  Cut cut;
-  int parts;  ///< blocks that share the replicas of a word
-  int replicas;
-  std::int64_t words_per_group;
-  Origin origin;
-  std::int64_t sweep;  ///< number of the first
-  spin_glass::ReplicaThresholds thresholds;
-  const void* before[2];  ///< the spins of a colour, [word][bundle][element]; in the gauge
-  void* after[2];         ///< arrays of their own: a block's neighbours still need what was there before
-};
 
 /// The planes of a block that are in shared memory, [colour][slot]: spins [bundle][column], then bonds [column].
 template <int units, int bundles>
@@ -66,24 +46,24 @@ class Ring {
 /// In the lattice itself that is a step along x and one along z, so y does not change: y = x' + y'.
 struct Way {
   int x, y_prime, z;  ///< of the red site in `plane`; x' = x
-  int plane;
+  int plane;          ///< of the arrays
   int y;
 
   /// Column (i, j) of the tile at (tile_x, tile_y), in a plane that may be before the first or after the last.
-  __device__ Way(const Sliced& layout, int tile_x, int tile_y, int i, int j, int first) {
-    const int size = layout.size;
+  __device__ Way(const Pass& pass, int tile_x, int tile_y, int i, int j, int first) {
+    const int size = pass.layout.size;
     const auto wrapped = [](int v, int n) { return (v % n + n) % n; };
     x = wrapped(tile_x + first - amsc::Tile::halo + i, size);
     y_prime = wrapped(tile_y - first - amsc::Tile::halo + j, size);
-    plane = wrapped(first, size / 2);
+    plane = wrapped(first - pass.lowest, pass.stored);
     y = wrapped(x + y_prime, size);
-    z = wrapped(2 * plane + y_prime, size);
+    z = wrapped(2 * first + y_prime, size);
   }
-  __device__ void up(const Sliced& layout) {
-    x = spin_glass::after(x, layout.size);
-    y_prime = spin_glass::before(y_prime, layout.size);
-    z = spin_glass::after(z, layout.size);
-    plane = spin_glass::after(plane, layout.size / 2);
+  __device__ void up(const Pass& pass) {
+    x = spin_glass::after(x, pass.layout.size);
+    y_prime = spin_glass::before(y_prime, pass.layout.size);
+    z = spin_glass::after(z, pass.layout.size);
+    plane = spin_glass::after(plane, pass.stored);
   }
   __device__ int element(const Sliced& layout) const { return layout.element(x, y_prime, plane); }
   __device__ std::uint32_t site(const Sliced& layout, Colour colour) const {
@@ -108,7 +88,7 @@ class March {
         column_(amsc::Column::of(static_cast<int>(threadIdx.x))),
         here_(column_.j * amsc::Tile::pitch + column_.i),
         barriers_(barriers, column_) {
-    const int size = pass.layout.size, planes = size / 2;
+    const int size = pass.layout.size, planes = pass.end - pass.begin;
     int block = static_cast<int>(blockIdx.x);
     const auto next = [&](int many) {
       const int which = block % many;
@@ -120,8 +100,8 @@ class March {
     part_ = next(pass.parts);
     word_ = block;
     group_ = static_cast<std::uint32_t>(pass.origin.group + word_ / pass.words_per_group);
-    begin_ = planes * chunk / pass.cut.chunks;
-    end_ = planes * (chunk + 1) / pass.cut.chunks;
+    begin_ = pass.begin + planes * chunk / pass.cut.chunks;
+    end_ = pass.begin + planes * (chunk + 1) / pass.cut.chunks;
     const amsc::Extent extent{min(amsc::Tile::columns, size - tile_x), min(pass.cut.rows, size - tile_y)};
     for (int stage = 0; stage < stages; ++stage)
       if (column_.exists && extent.computes(stage, column_.i, column_.j)) computes_ |= 1u << stage;
@@ -132,7 +112,7 @@ class March {
 
   __device__ void run() {
     const int first = begin_ - 1;  // with this step stage 0 begins
-    Way way(pass_.layout, tile_x_, tile_y_, column_.i, column_.j, first - 1);
+    Way way(pass_, tile_x_, tile_y_, column_.i, column_.j, first - 1);
     copy_plane(way, slot(-1));
     remember(way);
     copy_plane(way, slot(0));
@@ -181,7 +161,7 @@ class March {
     }
     red_site_[1] = way.site(pass_.layout, spin_glass::red);
     blue_site_[1] = way.site(pass_.layout, spin_glass::blue);
-    way.up(pass_.layout);
+    way.up(pass_);
   }
 
   /// For the site that the stage updates next.
@@ -286,9 +266,7 @@ class March {
     }
   }
 
-  __device__ std::int64_t half() const {
-    return std::int64_t{pass_.layout.size} * pass_.layout.size * (pass_.layout.size / 2);
-  }
+  __device__ std::int64_t half() const { return std::int64_t{pass_.layout.size} * pass_.layout.size * pass_.stored; }
   __device__ std::int64_t lattice() const { return (word_ * pass_.parts + part_) * bundles * half(); }
 
   const Pass& pass_;

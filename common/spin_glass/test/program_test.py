@@ -542,7 +542,12 @@ class LongRuns(programs.InFolder):
                 ["--kernel", "resident", "--cluster", 2],
                 ["--kernel", "small", "--cluster", 3],
             ],
-            "08_mpi": [["--transport", "staged"], ["--transport", "peer"], ["--kernel", "wide"]],
+            "08_mpi": [
+                ["--transport", "staged"],
+                ["--transport", "peer"],
+                ["--kernel", "wide"],
+                ["--kernel", "overlapped"],
+            ],
         }
         for generator in GENERATORS if has_all_generators() else GENERATORS[:1]:
             problem = ["--size", 8, "--samples", 3, "--generator", generator]
