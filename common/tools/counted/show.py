@@ -221,7 +221,8 @@ def truth_of_caches_of_folder(folder):
         same = [
             of
             for of in counted
-            if of["stage"] == row["stage"] and all(of[name] == row.get(name) for name in of["of"].launch if name in of)
+            if of["stage"] == row["stage"]
+            and all(of[name] == row.get(name) for name in of["of"].launch if of.get(name) is not None)
         ]
         for ncu in same[:1]:
             whole = all(ncu["problem"].get(name, value) == value for name, value in row["problem"].items())
