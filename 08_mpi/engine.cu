@@ -29,9 +29,13 @@ int device_of_rank(const Launch& launch) {
 }
 
 /// Whether two sweeps in one pass are faster than one after the other, as far as was measured (measured.md). Between
-/// exchanges of replicas sweeps are too few for passes.
-bool passes_pay(const Problem& problem) {
+/// exchanges of replicas sweeps are too few for passes; host threads take 3.7 times as long.
+bool passes_pay([[maybe_unused]] const Problem& problem) {
+#ifdef __CUDACC__
   return problem.size >= 128 && problem.size / 2 / ranks().size() >= 8 && !problem.ladder;
+#else
+  return false;
+#endif
 }
 
 /// Throws InvalidInput for a launch that the stage does not have.
@@ -49,7 +53,7 @@ Launch complete_launch(const Problem& problem, const Launch& wish, int device) {
     for (const Transport transport : transports)
       offer.launches.push_back({.kernel = Kernel::synchronous, .transport = transport});
   } else {
-    const bool first = passes_pay(problem) && !wish.threads;  // a wish that only the other kernel has
+    const bool first = passes_pay(problem) && !wish.threads;  // only the other kernel can grant that
     if (first) add(Kernel::overlapped, {64, 128, 32});
     add(Kernel::wide, {128, 64, 32});
     if (!first) add(Kernel::overlapped, {64, 128, 32});
