@@ -228,14 +228,16 @@ TEST_P(Slabs, MayBeOnePlaneThin) {
 /// half-sweeps, and passes again.
 TEST_P(Slabs, HaveTheBitsOfOneLoopInPasses) {
   const std::vector<Transport> here = transports_here();
-  const std::array words{32, 64, 64, 128}, replicas{4, 4, 2, 1}, steps{1, 14, 22, 3};
+  const std::array words{32, 64, 64}, replicas{4, 4, 2};
+  const std::array steps{1, 14, 22, 3};
   std::size_t turn = 0;
   for (const int planes : {2, 3, 5}) {
+    if (planes == 5 && ranks().size() > 3) continue;             // long, and no other than with fewer ranks
     const int more = ranks().size() > 1 && planes == 3 ? 1 : 0;  // a rank has one more than the others
-    const Problem problem = problem_of(2 * (planes * ranks().size() + more), 33, replicas[turn % 4], Generator::philox);
+    const Problem problem = problem_of(2 * (planes * ranks().size() + more), 33, replicas[turn], Generator::philox);
     const std::vector<State> expected = expected_after(problem, steps);
     for (const Transport transport : here) {
-      const Launch launch{.kernel = Kernel::overlapped, .samples_per_word = words[turn % 4], .transport = transport};
+      const Launch launch{.kernel = Kernel::overlapped, .samples_per_word = words[turn], .transport = transport};
       SCOPED_TRACE(describe(problem, launch));
       const auto simulation = make(problem, launch);
       for (std::size_t i = 0; i < steps.size(); ++i) {
@@ -246,7 +248,8 @@ TEST_P(Slabs, HaveTheBitsOfOneLoopInPasses) {
     ++turn;
   }
   for (const int word : {64, 128}) {
-    const Problem problem = problem_of(std::max(6, 4 * ranks().size()), 65, word == 64 ? 8 : 3, Generator::philox);
+    const Problem problem =
+        problem_of(std::max(6, 4 * ranks().size()), word + 1, word == 64 ? 8 : 3, Generator::philox);
     const auto simulation = make(problem, {.kernel = Kernel::overlapped, .samples_per_word = word});
     simulation->advance(24);
     EXPECT_TRUE(same(simulation->state(), expected_after(problem, std::array{24}).front())) << "words of " << word;
@@ -259,13 +262,20 @@ TEST_P(Slabs, HaveTheBitsOfOneLoopInPasses) {
 
 /// Long enough for a rank to run ahead of the others, if anything let it.
 TEST_P(Slabs, KeepInStep) {
-  const Problem problem = problem_of(std::max(8, 4 * ranks().size()), 33, 4, Generator::philox);
-  const State expected = expected_after(problem, std::array{301}).front();
-  for (const Transport transport : transports_here()) {
-    for (const Kernel kernel : {Kernel::wide, Kernel::overlapped}) {
-      const auto simulation = make(problem, {.kernel = kernel, .transport = transport});
-      simulation->advance(301);
-      EXPECT_TRUE(same(simulation->state(), expected)) << name(kernel) << ", " << name(transport);
+  struct Run {
+    Kernel kernel;
+    Problem problem;
+    int half_sweeps;
+  };
+  const std::array runs{
+      Run{Kernel::wide, problem_of(at_least(8), 33, 4), 301},
+      Run{Kernel::overlapped, problem_of(std::max(8, 4 * ranks().size()), 3, 4, Generator::philox), 101}};
+  for (const Run& run : runs) {
+    const State expected = expected_after(run.problem, std::array{run.half_sweeps}).front();
+    for (const Transport transport : transports_here()) {
+      const auto simulation = make(run.problem, {.kernel = run.kernel, .transport = transport});
+      simulation->advance(run.half_sweeps);
+      EXPECT_TRUE(same(simulation->state(), expected)) << name(run.kernel) << ", " << name(transport);
     }
   }
 }
