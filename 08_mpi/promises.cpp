@@ -1,6 +1,7 @@
 // What the shared test asserts of this stage.
 #include <algorithm>
 
+#include "08_mpi/passes/promised.hpp"
 #include "spin_glass/test/engine_test.hpp"
 
 namespace psflip::spin_glass {
@@ -16,12 +17,7 @@ bool promises(const Problem& problem, const Launch& launch, const std::string& p
            launch.kernel.value_or(Kernel::synchronous) == Kernel::synchronous && transport;
   if (!chooses_only(launch, {"kernel", "samples_per_word", "transport"}) || !transport) return false;
   if (!launch.kernel || launch.kernel == Kernel::wide) return whole_words;
-  const auto filled = [&](std::int64_t bits) {  // 16 bytes, by replicas
-    return launch.samples_per_word.value_or(bits) == bits && (bits == 32 || problem.samples_per_stream % bits == 0) &&
-           problem.replicas % (128 / bits) == 0;
-  };
-  return launch.kernel == Kernel::overlapped && problem.generator == Generator::philox &&
-         problem.size / 2 / ranks() >= 2 && (filled(32) || filled(64) || filled(128));
+  return launch.kernel == Kernel::overlapped && promises_passes(problem, launch, ranks());
 }
 bool promises(Generator generator, const std::string&) { return std::ranges::count(generators, generator) > 0; }
 
