@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <string>
 #include <utility>
@@ -244,7 +245,9 @@ class PassesSimulation : public SlabSimulation<WidePlanes<prng::Philox<>, units,
 }  // namespace
 
 bool can_pass(const Problem& problem, int samples_per_word, int device, int ranks) {
-  return problem.size / 2 / ranks >= halo && can_march(problem, samples_per_word, device);
+  const std::int64_t all = problem.size / 2, most = (all - 1) / ranks + 1 + 2 * halo;  // planes of the tallest slab
+  return all / ranks >= halo && problem.size * problem.size * most <= std::numeric_limits<int>::max() &&
+         can_march(problem, samples_per_word, device);
 }
 
 std::unique_ptr<Simulation> make_passes(const Problem& problem, const Launch& launch, const Slab& slab) {
