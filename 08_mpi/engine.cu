@@ -88,7 +88,7 @@ std::unique_ptr<Simulation> make_engine(const Problem& problem, const Launch& wi
     const Slab slab = Slab::of(ranks().rank(), ranks().size(), static_cast<int>(problem.size));
     engine = launch.kernel == Kernel::synchronous  ? make_words(problem, launch, slab)
              : launch.kernel == Kernel::overlapped ? make_passes(problem, launch, slab)
-                                                   : make_overlapped(problem, launch, slab);
+                                                   : make_wide_slab(problem, launch, slab);
   } catch (...) {
     error = std::current_exception();
   }

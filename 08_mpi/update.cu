@@ -16,7 +16,7 @@ namespace {
 using namespace spin_glass;
 
 template <class Prng, int units>
-class OverlappedSimulation : public SlabSimulation<WidePlanes<Prng, units, Slab>> {
+class WideSlabSimulation : public SlabSimulation<WidePlanes<Prng, units, Slab>> {
  public:
   using SlabSimulation<WidePlanes<Prng, units, Slab>>::SlabSimulation;
 
@@ -50,10 +50,10 @@ class OverlappedSimulation : public SlabSimulation<WidePlanes<Prng, units, Slab>
 
 }  // namespace
 
-std::unique_ptr<Simulation> make_overlapped(const Problem& problem, const Launch& launch, const Slab& slab) {
+std::unique_ptr<Simulation> make_wide_slab(const Problem& problem, const Launch& launch, const Slab& slab) {
   return with_generator(problem.generator, [&]<class Prng>() {
     return with_constant<1, 2, 4>(*launch.samples_per_word / Packing::bits, [&]<int units>() {
-      return make_slab<OverlappedSimulation<Prng, units>>(problem, launch, filling<units>, slab);
+      return make_slab<WideSlabSimulation<Prng, units>>(problem, launch, filling<units>, slab);
     });
   });
 }

@@ -11,7 +11,6 @@
 #include <limits>
 #include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "07_amsc/kernels/overlapped/pass.hpp"
@@ -112,9 +111,7 @@ class PassesSimulation : public SlabSimulation<WidePlanes<prng::Philox<>, units,
         exchanges_[set][colour] = make_exchange(transport, spins_of_[set][colour].planes());
   }
 
-  double bytes_per_flip() const override {
-    return (2 + 2.0 / Kernel::replicas) * sizeof(std::uint32_t) / Packing::bits / Tile::sweeps;
-  }
+  double bytes_per_flip() const override { return Kernel::bytes_per_flip; }
 
  protected:
   void launch_half_sweep(Colour colour) override {
@@ -124,20 +121,18 @@ class PassesSimulation : public SlabSimulation<WidePlanes<prng::Philox<>, units,
   }
 
   void update(std::int64_t half_sweeps) override {
-    const std::int64_t end = this->half_sweeps_done_ + half_sweeps, odd = this->half_sweeps_done_ % 2;
-    const std::int64_t passes = (half_sweeps - odd) / Tile::stages;
-    if (passes >= fewest_passes) {
-      Base::update(odd);
-      turn(false);
-      for (const Colour colour : {red, blue}) send_both_ways(*exchanges_[0][colour], nullptr);
-      for (std::int64_t done = 0; done < passes; ++done) pass();
-      turn(true);
-    }
-    Base::update(end - this->half_sweeps_done_);
+    advance_in_passes(
+        this->half_sweeps_done_, half_sweeps, [&](std::int64_t n) { Base::update(n); },
+        [&](std::int64_t passes) {
+          turn(false);
+          for (const Colour colour : {red, blue}) send_both_ways(*exchanges_[0][colour], nullptr);
+          for (std::int64_t n = 0; n < passes; ++n) pass();
+          turn(true);
+        });
   }
 
  private:
-  static constexpr int column_threads = 128, fewest_passes = 3;
+  static constexpr int column_threads = 128;
 
   std::int64_t rows() const { return this->packing_.words() * this->packing_.bundles(); }
   dim3 columns_of_words() const {

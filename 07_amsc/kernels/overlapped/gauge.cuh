@@ -45,7 +45,6 @@ struct Gauge {
 
 /// Calls f(plane, signs of red, signs of blue) for all planes of a column, from the signs below them; returns those
 /// above. Signs are the parity of the antiferromagnetic bonds along z between the lattice's plane 0 and the site.
-/// `couplings`: those of the red sites, of a word.
 template <int units, class F>
 __device__ Bonds<units> climb(const Gauge& gauge, const Words32& arrays, std::int64_t word, int column,
                               Bonds<units> signs, F f) {

@@ -43,30 +43,24 @@ class OverlappedSimulation : public WidePlanes<prng::Philox<>, units> {
     return Base::bytes_needed(problem, packing, copies) + sizeof(std::uint32_t) * more;
   }
 
-  double bytes_per_flip() const override {
-    // For two flips of a word: spins in and out, and two bonds for all replicas of a block.
-    return (2 + 2.0 / Kernel::replicas) * sizeof(std::uint32_t) / Packing::bits / Tile::sweeps;
-  }
+  double bytes_per_flip() const override { return Kernel::bytes_per_flip; }
 
  protected:
   void launch_half_sweep(Colour colour) override { this->update_planes(colour, 0, this->size_ / 2, nullptr); }
 
   void update(std::int64_t half_sweeps) override {
-    const std::int64_t end = this->half_sweeps_done_ + half_sweeps, odd = this->half_sweeps_done_ % 2;
-    const std::int64_t passes = (half_sweeps - odd) / Tile::stages;
-    if (passes >= fewest_passes) {
-      Base::update(odd);
-      turn(false);
-      for (std::int64_t done = 0; done < passes; ++done) this->pass();
-      turn(true);
-    }
-    Base::update(end - this->half_sweeps_done_);
+    advance_in_passes(
+        this->half_sweeps_done_, half_sweeps, [&](std::int64_t n) { Base::update(n); },
+        [&](std::int64_t passes) {
+          turn(false);
+          for (std::int64_t n = 0; n < passes; ++n) this->pass();
+          turn(true);
+        });
   }
 
  private:
   using Kernel = PassKernel<units, bundles>;
   static constexpr int column_threads = 128;
-  static constexpr int fewest_passes = 3;  // into the gauge and out of it is as much traffic as nearly two passes
 
   int parts() const { return this->packing_.replicas / Kernel::replicas; }
   dim3 columns_of_words() const {

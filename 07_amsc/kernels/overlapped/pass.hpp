@@ -4,10 +4,11 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <tuple>
 
 #include "05_sliced/sliced.hpp"
 #include "07_amsc/kernels/overlapped/gauge.cuh"
+#include "07_amsc/kernels/overlapped/tile.hpp"
+#include "gpu/constants.hpp"
 #include "random/streams.hpp"
 #include "spin_glass/model/problem.hpp"
 
@@ -50,6 +51,9 @@ bool can_march(const spin_glass::Problem& problem, int samples_per_word, int dev
 template <int units, int bundles>
 struct PassKernel {
   static constexpr int replicas = bundles * filling<units>;  ///< of a block
+  /// For two flips of a word: spins in and out, and two bonds for all replicas of a block.
+  static constexpr double bytes_per_flip =
+      (2 + 2.0 / replicas) * sizeof(std::uint32_t) / Packing::bits / amsc::Tile::sweeps;
 
   static void prepare();  ///< before the first launch
   /// Throws like CHECK_CUDA.
@@ -64,6 +68,18 @@ template <class F>
 auto with_pass(int units, std::int64_t replicas, F f) {
   if (units == 2 && bundles_for(units, replicas) == 2) return f.template operator()<2, 2>();
   return with_constant<1, 2, 4>(units, [&]<int known_units>() { return f.template operator()<known_units, 1>(); });
+}
+
+/// Half-sweeps, of which an engine has done some: first one_by_one(n) to a whole sweep, then in_passes(n), then the
+/// others; or all one by one if they are too few for the way into the gauge and out of it, as much traffic as nearly
+/// two passes.
+template <class OneByOne, class InPasses>
+void advance_in_passes(std::int64_t done, std::int64_t half_sweeps, OneByOne one_by_one, InPasses in_passes) {
+  const std::int64_t odd = done % 2, passes = (half_sweeps - odd) / amsc::Tile::stages, fewest = 3;
+  if (passes < fewest) return one_by_one(half_sweeps);
+  one_by_one(odd);
+  in_passes(passes);
+  one_by_one(half_sweeps - odd - passes * amsc::Tile::stages);
 }
 
 }  // namespace psflip::PSFLIP_PLATFORM
