@@ -2,6 +2,7 @@
 
 import ast
 import graphlib
+import os
 import re
 import subprocess
 import sys
@@ -141,6 +142,11 @@ class Tree(unittest.TestCase):
             with self.subTest(command):
                 done = subprocess.run([sys.executable, command, "--help"], cwd="/", capture_output=True, text=True)
                 self.assertEqual((done.returncode, done.stderr), (0, ""))
+
+    def test_every_command_can_be_run(self):
+        commands = [file for file in files(ROOT) if file.read_bytes()[:2] == b"#!"]
+        self.assertGreater(len(commands), 40)
+        self.assertEqual([file for file in commands if not os.access(file, os.X_OK)], [])
 
     def test_includes(self):
         graph = include_graph(ROOT)
