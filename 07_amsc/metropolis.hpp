@@ -61,7 +61,8 @@ PSFLIP_HOST_DEVICE inline std::uint32_t updated(std::uint32_t spin, std::uint32_
   // one is: any of the four. (By machine: 07_amsc/operations.)
   const std::uint32_t third = majority(ones_a, ones_b, help.not_one);  // any of the ones; with 1, both
   const std::uint32_t two = majority(twos_a, twos_b, third);
-  return spin ^ (any_if(help.some, twos_a, twos_b, third, two) | help.three);
+  const std::uint32_t flips = any_if(help.some, twos_a, twos_b, third, two);
+  return by_bits([](auto a, auto b, auto c) { return a ^ (b | c); }, spin, flips, help.three);
 }
 
 /// The new spins of a site in 32 samples: `around` are its neighbours, `coupling` its bonds, 1 = antiferromagnetic.

@@ -155,7 +155,7 @@ double expected(const Problem& problem, const Launch& launch, const Limits& limi
       return std::max(2 * kernel_start, (k == 128 ? 0.155e-12 : 0.142e-12) * filled * per_h200 * flips);
     }
     case Kernel::overlapped: {  // a step takes as long for a tile that is not full
-      const double a_step = k == 64 && problem.replicas % 4 == 0 ? 4.5e-6 : k == 128 ? 3.9e-6 : 3.4e-6;
+      const double a_step = k == 64 && problem.replicas % 4 == 0 ? 4.0e-6 : k == 128 ? 3.5e-6 : 2.9e-6;
       const double steps =
           overlapped_steps(problem, *launch.samples_per_word, static_cast<std::int64_t>(words), limits.multiprocessors);
       return (kernel_start + a_step * steps) / amsc::Tile::sweeps;

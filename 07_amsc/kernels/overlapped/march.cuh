@@ -21,7 +21,7 @@ class Ring {
   static constexpr int spin_bytes = bundles * amsc::Tile::elements * 16, bond_bytes = amsc::Tile::elements * 8 * units,
                        bonds_begin = 2 * amsc::Tile::ring * spin_bytes;
 
-  __device__ explicit Ring(void* memory) : memory_(static_cast<unsigned char*>(memory)) {}
+  __device__ explicit Ring(void* memory) : memory_(kept(static_cast<unsigned char*>(memory))) {}
 
   /// Column 0 of a plane.
   __device__ Element* spins(Colour colour, int slot, int bundle) const {
@@ -97,6 +97,7 @@ class March {
     };
     const int tile_x = next(pass.cut.tiles_x) * amsc::Tile::columns, tile_y = next(pass.cut.tiles_y) * pass.cut.rows;
     const int chunk = next(pass.cut.chunks);
+    system_ = block;
     part_ = next(pass.parts);
     word_ = block;
     group_ = static_cast<std::uint32_t>(pass.origin.group + word_ / pass.words_per_group);
@@ -104,9 +105,9 @@ class March {
     end_ = pass.begin + planes * (chunk + 1) / pass.cut.chunks;
     const amsc::Extent extent{min(amsc::Tile::columns, size - tile_x), min(pass.cut.rows, size - tile_y)};
     for (int stage = 0; stage < stages; ++stage)
-      if (column_.exists && extent.computes(stage, column_.i, column_.j)) computes_ |= 1u << stage;
-    inside_ = column_.exists && extent.inside(column_.i, column_.j);
-    copies_ = column_.exists && extent.copies(column_.i, column_.j);
+      if (extent.computes(stage, column_.i, column_.j)) computes_ |= 1u << stage;
+    inside_ = extent.inside(column_.i, column_.j);
+    copies_ = extent.copies(column_.i, column_.j);
     tile_x_ = tile_x, tile_y_ = tile_y;
   }
 
@@ -136,11 +137,11 @@ class March {
     element_[0] = way.element(pass_.layout);
     if (copies_) {
       for (const Colour colour : {spin_glass::red, spin_glass::blue}) {
-        const auto* spins = static_cast<const Element*>(pass_.before[colour]) + lattice() + element_[0];
+        const auto* spins = static_cast<const Element*>(pass_.before[colour]) + first_element() + element_[0];
 #pragma unroll
         for (int bundle = 0; bundle < bundles; ++bundle)
-          __pipeline_memcpy_async(ring_.spins(colour, slot, bundle) + here_, spins + bundle * half(), 16);
-        const BondsUp<units>& up = bonds_.up[colour][word_ * half() + element_[0]];
+          __pipeline_memcpy_async(ring_.spins(colour, slot, bundle) + here_, spins + bundle * elements(), 16);
+        const BondsUp<units>& up = bonds_.up[colour][word_ * elements() + element_[0]];
         if constexpr (units < 4) {
           __pipeline_memcpy_async(ring_.bond(colour, slot, 0, here_), &up, 8 * units);
         } else {
@@ -174,7 +175,10 @@ class March {
   __device__ void make_draws() {
     if (!computes<s>()) return;
     constexpr int age = 1 + (s + 1) / 2;
-    const std::int64_t n = (pass_.sweep + s / 2) * pass_.replicas + part_ * replicas;
+    const std::int64_t first = pass_.sweep + s / 2;
+    // The same number, but so the compiler sees that a quadruple begins with it.
+    const std::int64_t n = replicas % 4 == 0 ? 4 * (first * (pass_.replicas / 4) + part_ * (replicas / 4))
+                                             : first * pass_.replicas + part_ * replicas;
     typename Prng::template Streams<1> stream(
         {}, {0, n, 0, pass_.origin.seed, group_, {s % 2 == 0 ? red_site_[age] : blue_site_[age]}});
     draw(stream, draws_);
@@ -226,7 +230,7 @@ class March {
     Bonds<units> seam{};
     if constexpr (at_seam) {
       const int flat = pass_.layout.size * pass_.layout.size;
-      seam = bonds_.seam[word_ * flat + element_[1 + behind] % flat];
+      seam = bonds_.seam[std::int64_t{word_} * flat + element_[1 + behind] % flat];
     }
 
 #pragma unroll
@@ -262,12 +266,15 @@ class March {
       if (s < stages - 1) *mine = result;
       if (s < stages - 1) latest_[s < stages - 1 ? s : 0][bundle] = result;
       if (s >= stages - 2 && inside_ && plane < end_ && plane >= begin_)
-        (static_cast<Element*>(pass_.after[colour]) + lattice() + bundle * half())[element_[1 + behind]] = result;
+        (static_cast<Element*>(pass_.after[colour]) + first_element() + bundle * elements())[element_[1 + behind]] =
+            result;
     }
   }
 
-  __device__ std::int64_t half() const { return std::int64_t{pass_.layout.size} * pass_.layout.size * pass_.stored; }
-  __device__ std::int64_t lattice() const { return (word_ * pass_.parts + part_) * bundles * half(); }
+  /// Of a colour of a word, in an array, for each bundle.
+  __device__ std::int64_t elements() const { return pass_.layout.size * pass_.layout.size * pass_.stored; }
+  /// Where those begin that the block has.
+  __device__ std::int64_t first_element() const { return system_ * bundles * elements(); }
 
   const Pass& pass_;
   const GaugedBonds<units>& bonds_;
@@ -275,8 +282,8 @@ class March {
   const amsc::Column column_;
   const int here_;  ///< the column, in a plane of the ring
   RowBarriers barriers_;
-  int part_, tile_x_, tile_y_, begin_, end_;
-  std::int64_t word_;
+  int system_;  ///< word * parts + part: the replicas of the word that the block has
+  int part_, word_, tile_x_, tile_y_, begin_, end_;
   std::uint32_t group_;
   unsigned computes_ = 0;
   bool inside_, copies_;

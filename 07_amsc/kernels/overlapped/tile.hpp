@@ -23,8 +23,8 @@ struct Tile {
   /// at nothing beyond p - 2, and plane p + 1 is on its way.
   static constexpr int ring = 4;
 
-  /// Warps for the rows, then for the 2 halo columns beside them.
-  static constexpr int warps = height + (2 * halo * height + 31) / 32;
+  /// For the rows, and for the halo columns beside them, of which a warp has two.
+  static constexpr int warps = height + halo;
   static constexpr int threads = 32 * warps;
 
   /// Shared memory: spins of `bundles` elements of 16 bytes a site, and two bonds of `units` words.
@@ -33,27 +33,41 @@ struct Tile {
   }
 };
 
-/// The column of a thread, or none.
+/// The column of a thread.
 struct Column {
   int i, j;
-  bool exists, in_row;  ///< in_row: its warp has the columns of a row, not the halo beside all rows
+  bool in_row;  ///< its warp has the columns of a row, not the halo beside all rows
 
   /// A warp has the 32 columns of the tile in a row, or two halo columns of all rows. Warps 0, 4, 8 ... share a
-  /// scheduler: those with most to do come first. That is rows of the tile (four stages), then the row and the columns
-  /// beside it (up to three), and so outwards.
+  /// scheduler, and a step takes as long as the one with most to do. Each has three rows of the tile, 12 stages; the
+  /// halo's 10 stages are dealt out so that none has more than 15: rows below 3 and 1, above 2 and 0, columns 3 and 1.
   PSFLIP_HOST_DEVICE static constexpr Column of(int thread) {
-    const int warp = thread / 32, lane = thread % 32, first = Tile::halo, end = Tile::halo + Tile::rows;
-    if (warp < Tile::rows) return {first + lane, first + warp, true, true};
-    constexpr int beside = Tile::rows + 1;  // the warp with the columns next to the tile
-    if (warp != beside && warp <= Tile::height) {
-      const int n = warp < beside ? 0 : warp - beside;  // 0 above, 1 below, 2 above that ...
-      return {first + lane, n % 2 == 0 ? end + n / 2 : first - 1 - n / 2, true, true};
+    constexpr int first = Tile::halo, end = Tile::halo + Tile::rows;
+    const int warp = thread / 32, lane = thread % 32;
+    const auto row = [lane](int j) { return Column{first + lane, j, true}; };
+    const auto columns = [lane](int away) {  // to the left for half of the warp, to the right for the other
+      const bool left = lane < Tile::height;
+      return Column{left ? first - away : first + Tile::columns - 1 + away, lane % Tile::height, false};
+    };
+    switch (warp - Tile::rows) {
+      case 0:
+        return row(first - 1);
+      case 1:
+        return row(end + 1);
+      case 2:
+        return row(end);
+      case 3:
+        return columns(1);
+      case 4:
+        return row(first - 2);
+      case 5:
+        return columns(2);
+      default:
+        return row(first + warp);
     }
-    const int n = (warp == beside ? 0 : warp - Tile::height) * 32 + lane, c = n / Tile::height;
-    return {c % 2 == 0 ? first - 1 - c / 2 : first + Tile::columns + c / 2, n % Tile::height, c < 2 * Tile::halo,
-            false};
   }
 };
+static_assert(Tile::halo == 2 && 2 * Tile::height == 32 && Tile::columns == 32);
 
 /// A tile need not be full: so many columns and rows it has, at most columns x rows.
 struct Extent {
