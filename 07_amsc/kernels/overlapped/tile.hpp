@@ -39,8 +39,8 @@ struct Column {
   bool in_row;  ///< its warp has the columns of a row, not the halo beside all rows
 
   /// A warp has the 32 columns of the tile in a row, or two halo columns of all rows. Warps 0, 4, 8 ... share a
-  /// scheduler, and a step takes as long as the one with most to do. Each has three rows of the tile, 12 stages; the
-  /// halo's 10 stages are dealt out so that none has more than 15: rows below 3 and 1, above 2 and 0, columns 3 and 1.
+  /// scheduler, and a step takes as long as the one with most to do. Each has three rows of the tile, 12 stages. The
+  /// halo has 10: the rows below 3 and 1, those above 2 and 0, the columns 3 and 1; so no scheduler has more than 15.
   PSFLIP_HOST_DEVICE static constexpr Column of(int thread) {
     constexpr int first = Tile::halo, end = Tile::halo + Tile::rows;
     const int warp = thread / 32, lane = thread % 32;
