@@ -1,7 +1,6 @@
 """The pictures of a comparison, and of what the modules of measure/ find."""
 
 import math
-import textwrap
 
 import table
 from measure import generators, words
@@ -91,13 +90,15 @@ def draw_generators(lines, file):
     save(figure, file)
 
 
-def draw_bounds(axes, result, generator, x, side, width):
-    """What nothing that works so can be faster than: lines across, with words of so many letters per line that begin or
-    end at x."""
-    for text, ps in words.bounds(result, generator).items():
+def draw_bounds(axes, result, generator, x):
+    """What nothing that works so can be faster than: lines across, with words that begin at x, below the line, or above
+    it if another line is close below."""
+    bounds = words.bounds(result, generator)
+    for text, ps in bounds.items():
+        above = any(ps / 1.6 < other < ps for other in bounds.values())
         axes.axhline(ps, color="black", linestyle=":", linewidth=1)
-        look = {"ha": side, "va": "top", "fontsize": 7.5, "linespacing": 1}
-        axes.annotate(textwrap.fill(text, width), (x, ps), textcoords="offset points", xytext=(0, -1), **look)
+        look = {"va": "bottom" if above else "top", "fontsize": 7.5, "zorder": 1}  # below what was measured
+        axes.annotate(text, (x, ps), textcoords="offset points", xytext=(0, 2 if above else -2), **look)
 
 
 def draw_words_over_size(result, file):
@@ -120,7 +121,7 @@ def draw_words_over_size(result, file):
                 curve(axes, of_branch(found[generator, kernel], branch), **look)
             if every:
                 logarithmic(axes, every, SIZE_TICKS)
-                draw_bounds(axes, result, generator, every[-1], "right", 25)
+                draw_bounds(axes, result, generator, every[0])
             axes.set(title=f"{words.GENERATOR_NAMES[generator]}, {branch}")
             axes.grid(alpha=0.3)
         row[0].set(ylabel="psFlip: ps per flip")
@@ -147,7 +148,7 @@ def draw_words_over_samples(result, file):
     axes.set(yscale="log", xlabel="samples", ylabel="psFlip: ps per flip", title=words.GENERATOR_NAMES[generator])
     if every:
         logarithmic(axes, sorted(every), sorted(every))
-        draw_bounds(axes, result, generator, min(every), "left", 99)
+        draw_bounds(axes, result, generator, min(every))
         legend_beside(axes)
     one_two_five(axes)
     axes.grid(alpha=0.3)
