@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "07_amsc/elements.hpp"
+#include "07_amsc/kernels/kept.cuh"
 #include "07_amsc/kernels/overlapped/pass.hpp"
 #include "07_amsc/kernels/overlapped/row_barriers.cuh"
 #include "07_amsc/kernels/overlapped/tile.hpp"

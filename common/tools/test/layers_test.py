@@ -1,4 +1,5 @@
-"""Who may know whom: no circle among imports or includes, nothing in common that includes a stage or names one."""
+"""Who may know whom: no circle among imports or includes, nothing in common that includes a stage or names one. And
+whether commands can be run and find their modules, and folders can be taken in."""
 
 import ast
 import graphlib
